@@ -1,16 +1,29 @@
-"""karpdash: knowledge about Karpenter, readings of clusters, their evaluation, and changes of them.
+"""karpdash: facts about Karpenter, readings of clusters, their evaluation, and changes of them. Lower layers first:
 
-karpenter/   knowledge: releases, kinds, labels, hops; conversion/ and iam/ convert and permit
-inventory/   what was read from one cluster at one time
-checks/      evaluation: one check a file
-readiness/   from findings to a checklist, a verdict and an upgrade path
-clients/     the network: API servers, AWS, bundles
-models/      rows; queries/ reads them; use_cases/ changes them
-tasks.py     Celery tasks; web/ serves browsers, api/ tools, cli/ terminals
-samples/     the sample fleet
+errors.py       the tree of errors, with stable codes; redaction.py and texts.py work on text
+manifests/      reads and writes YAML and JSON under limits
+karpenter/      facts about Karpenter's releases, as tables with sources
+iam/            evaluates IAM policies; below requirements/ what the controller needs
+conversion/     converts objects to the next generation
+inventory/      what one scan read from one cluster
+checks/         evaluation: one check a file, and the changes that fix what fails
+actions/        what rollouts can do: steps with preconditions, postconditions, undo and gates
+simulator/      plays Karpenter, the scheduler and kubelets
+readiness/      from findings to a verdict, a runbook and offers of actions
+access.py       who may prepare, start, stop and approve
+journeys/       one hop of one cluster: its steps and their states
+campaigns/      one recipe over many clusters: waves, limits and gates
+clients/        the network: API servers, AWS, Helm, bundles
+models/         rows; queries/ reads them
+twin/           a Kubernetes API server in memory
+use_cases/      changes rows and clusters
+tasks.py        Celery tasks
+web/            serves browsers, api/ other tools, cli/ terminals; templatetags/ helps the templates
+samples/        the sample fleet
+audit_verify.py verifies an exported audit log on its own
 
-The upper four use neither Django nor the network, and this module only holds the version, so that they can be
-imported without both.
+Everything from karpenter/ to campaigns/ uses neither Django nor the network, and neither do errors.py, redaction.py and
+manifests/. This module only holds the version and an address, so that they can be imported without both.
 """
 
 __version__ = "0.1.0"

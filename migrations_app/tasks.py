@@ -177,7 +177,7 @@ def preview_campaign_member(member_id: str) -> None:
         try:
             campaign_preview.compose_campaign(campaign)
         except Conflict:
-            log.info("the campaign moved meanwhile", extra={"campaign": str(campaign)})
+            log.info("the campaign was changed meanwhile", extra={"campaign": str(campaign)})
 
 
 @shared_task(name="advance_campaign", ignore_result=True)

@@ -131,7 +131,7 @@ def _content(path: Path, *, where: str) -> str:
     except OSError as error:
         raise InvalidSetting(f"cannot read the file: {error.strerror}", where=where) from None
     except UnicodeDecodeError:
-        raise InvalidSetting("the file is no UTF-8 text", where=where) from None
+        raise InvalidSetting("the file is not UTF-8 text", where=where) from None
     if len(text) > LONGEST_FILE or not text.strip():
         raise InvalidSetting(f"the file is empty or longer than {LONGEST_FILE:,} bytes", where=where)
     return text.strip()

@@ -243,7 +243,7 @@ def _audit_sinks(env: Env) -> Sinks:
     """
     parts = urlsplit(env.audit_url)
     if parts.scheme == "http" and not (env.allow_loopback and is_this_machine(parts.hostname or "")):
-        raise _bad("AUDIT_URL", "plain http is only taken for a loopback address, with KARPDASH_ALLOW_LOOPBACK=1")
+        raise _bad("AUDIT_URL", "plain http is allowed for a loopback address only, with KARPDASH_ALLOW_LOOPBACK=1")
     return Sinks(file=env.audit_file, url=env.audit_url, token=env.audit_token)
 
 

@@ -102,7 +102,7 @@ def read_endpoint(url: str) -> str:
         if parts.username is not None or not host or parts.scheme not in ("http", "https"):
             raise InvalidInput("must be https://host, or http://127.0.0.1:port for tests")
         if parts.scheme == "http" and not is_this_machine(host):
-            raise InvalidInput("plain http is only taken for a loopback address")
+            raise InvalidInput("plain http is allowed for a loopback address only")
     return url
 
 

@@ -57,7 +57,7 @@ class ObjectTarget(ActionValue, frozen=True):
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if not _GROUP.fullmatch(self.group) or not _WORD.fullmatch(self.version) or not _WORD.fullmatch(self.plural):
             raise InvalidInput(
-                f"{self.api_version} {self.plural} is no kind of Kubernetes", code="bad_name", where="target"
+                f"{self.api_version} {self.plural} is not a kind of Kubernetes", code="bad_name", where="target"
             )
         middle = f"/namespaces/{checked_name(self.namespace)}" if self.namespace else ""
         return f"{root}{middle}/{self.plural}"
@@ -71,7 +71,7 @@ class ObjectTarget(ActionValue, frozen=True):
 def checked_name(name: str) -> str:
     """Returns the name. Raises InvalidInput if it is empty, `.`, `..` or invalid: such a name would change the path."""
     if not _NAME.fullmatch(name) or ".." in name:
-        raise InvalidInput(f"{name[:80]!r} is no name of a Kubernetes object", code="bad_name", where="target")
+        raise InvalidInput(f"{name[:80]!r} is not a name of a Kubernetes object", code="bad_name", where="target")
     return name
 
 
@@ -79,7 +79,7 @@ class PlannedRequest(ActionValue, frozen=True):
     """One request. `body` is sent as is, plus uid and resourceVersion, which come from the read just before (A18).
 
     `create` sends a complete object, `apply` a server-side apply without force, `patch` a merge patch, and `delete`
-    the options of a deletion. `helm` is a run of helm (`helm_request.HelmRun`): its target is the record that it makes.
+    the options of a deletion. `helm` is a run of helm (`helm.request.HelmRun`): its target is the record that it makes.
     """
 
     verb: RequestVerb

@@ -46,7 +46,7 @@ class SourceObject(ActionValue, frozen=True):
         """How the object differs from the object that was read for the plan, as text; empty if it does not."""
         uid = str(value_at(read, ("metadata", "uid")) or "")
         if uid != self.target.uid:
-            return f"{self.target.display_name} {'is gone' if read is None else 'was made anew under its name'}"
+            return f"{self.target.display_name} {'is gone' if read is None else 'was deleted and created again'}"
         return "" if content_digest(read) == self.digest else f"{self.target.display_name} was changed"
 
 

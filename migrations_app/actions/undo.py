@@ -112,7 +112,7 @@ def _inverse(
     if _is_gone(undo, read):
         if undo.verb == "delete":
             return _skipped_step(step, "it is gone already")
-        raise Unavailable(f"{undo.target.display_name} is gone or was made anew since", code="changed")
+        raise Unavailable(f"{undo.target.display_name} was deleted, or created again, since", code="changed")
     _refuse_changed(step, change, read=read, written=written, uid=undo.target.uid)
     over = {field for path, field in written if path == change.target.path}
     return _undo_step(step, undo, over=over)
@@ -142,7 +142,7 @@ def without_uid(target: ObjectTarget) -> ObjectTarget:
 
 
 def _refuse_final(step: Step) -> NoReturn:
-    raise Unavailable(f"nothing takes this step back: {step.title}", code="no_way_back")
+    raise Unavailable(f"this step cannot be undone: {step.title}", code="no_way_back")
 
 
 def _bound_to_uid(step: Step, undo: PlannedRequest, *, made: Mapping[str, str]) -> PlannedRequest:
@@ -151,7 +151,9 @@ def _bound_to_uid(step: Step, undo: PlannedRequest, *, made: Mapping[str, str]) 
         return undo
     uid = made.get(step.id, "")
     if not uid:
-        raise Unavailable(f"what this step made is not known by its uid: {step.title}", code="no_way_back")
+        raise Unavailable(
+            f"the uid of the object that this step created is not known: {step.title}", code="no_way_back"
+        )
     return msgspec.structs.replace(undo, target=msgspec.structs.replace(undo.target, uid=uid))
 
 
@@ -165,7 +167,7 @@ def _recreate(step: Step, undo: PlannedRequest, *, read: Tree | None) -> UndoSte
         return _undo_step(step, undo)
     if _content(read) == _content(undo.body):
         return _skipped_step(step, "somebody made it again as it was")
-    raise Unavailable(f"{undo.target.display_name} was made anew with other content", code="changed")
+    raise Unavailable(f"{undo.target.display_name} was created again with other content", code="changed")
 
 
 def _content(tree: Tree) -> Tree:

@@ -28,7 +28,7 @@ COLLECTIONS = (
 
 
 class CallerSerializer(serializers.Serializer[Any]):
-    """Who asks. `scopes` is null in a browser, where only rights count."""
+    """The caller. `scopes` is null for a browser session, where only the account's rights count."""
 
     name = OutputText()
     method = serializers.ChoiceField(choices=("token", "session"))
@@ -40,18 +40,18 @@ class CallerSerializer(serializers.Serializer[Any]):
 
 
 class CallerChangeSerializer(StrictSerializer):
-    """What the caller keeps for itself."""
+    """The caller's own preferences."""
 
-    tool = serializers.ChoiceField(choices=TOOLS, allow_blank=True, help_text="Empty takes the choice back.")
+    tool = serializers.ChoiceField(choices=TOOLS, allow_blank=True, help_text="Empty: no preferred tool.")
 
 
 class ReleaseSerializer(serializers.Serializer[Any]):
-    """The release of karpdash, and up to which release of Karpenter its tables reach."""
+    """The release of karpdash, and the newest release of Karpenter in its tables."""
 
     version = OutputText()
     api = OutputText()
     karpenter_release = OutputText()
-    karpenter_date = OutputText(help_text="When that release came out: YYYY-MM-DD.")
+    karpenter_date = OutputText(help_text="The date of that release: YYYY-MM-DD.")
 
 
 class ApiRootView(Endpoint):
@@ -77,12 +77,12 @@ class MeView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Whose token or session it is, what it may do, and which tool it prefers."""
+        """The owner of the token or session, what it may do, and the preferred tool."""
         query_params(request, StrictSerializer)
         return self._caller(request)
 
     def patch(self, request: Request) -> Response:
-        """Keeps the preferred tool, as the page of settings does: its fixes come first on pages and in answers. Needs
+        """Stores the preferred tool, as the settings page does: its fixes come first on pages and in answers. Needs
         no If-Match."""
         choose_tool(int(person(request).pk), **body_params(request, CallerChangeSerializer))
         return self._caller(request)
@@ -108,7 +108,7 @@ class VersionView(Endpoint):
     operations = {"GET": Operation(id="about_version", answer=ReleaseSerializer)}
 
     def get(self, request: Request) -> Response:
-        """The release of this installation, and the newest release of Karpenter that it knows."""
+        """The release of this installation, and the newest release of Karpenter in its tables."""
         query_params(request, StrictSerializer)
         newest = known_up_to()
         versions = {

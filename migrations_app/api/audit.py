@@ -25,9 +25,9 @@ NUMBER = 2**53
 
 
 class AuditEventSerializer(StructSerializer):
-    """One event. `hash` covers all other columns as the export writes them, `prev` is the hash of the event before.
+    """One event. `hash` covers all other columns as the export writes them, `prev` is the hash of the previous event.
 
-    With `fields` only those are there.
+    With `fields`, only those columns are there.
     """
 
     struct = AuditLine
@@ -37,7 +37,7 @@ class AuditEventSerializer(StructSerializer):
 
 
 class AuditQuerySerializer(PagedSerializer):
-    """Filters hold together; a verb may be a family such as `rollout`."""
+    """An event has to match every filter; a verb may be a family such as `rollout`."""
 
     actor = serializers.CharField(required=False, max_length=150)
     verb = serializers.CharField(required=False, max_length=60, help_text="A verb or a family, such as rollout.")
@@ -57,7 +57,7 @@ class ExportQuerySerializer(StrictSerializer):
 
 
 class AuditView(Endpoint):
-    """Events, newest first without another order."""
+    """Events of the audit log."""
 
     needs = {"GET": NEED}
     operations = {
@@ -67,7 +67,7 @@ class AuditView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Events that fit every filter."""
+        """Events that match every filter, newest first by default."""
         query = query_params(request, AuditQuerySerializer)
         columns = _columns(query.get("fields", ""))
         filters = AuditFilters(
@@ -90,7 +90,7 @@ class AuditExportView(Endpoint):
     }
 
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Events as JSON lines, oldest first, as they stand when the answer begins."""
+        """Events as JSON lines, oldest first, up to the newest one at the time of the request."""
         query = query_params(request, ExportQuerySerializer)
         lines = export_lines(AuditFilters(first=query["first"], last=query.get("last")))
         return StreamingHttpResponse(lines, content_type=LINES)

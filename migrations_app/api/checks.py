@@ -1,4 +1,4 @@
-"""Resource checks: the catalogue, which is the same for every cluster."""
+"""Resource checks: the catalogue of checks, which is the same for every cluster."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ from migrations_app.karpenter.coverage.entry import EXTENTS, Coverage
 
 
 class CoveredRowSerializer(serializers.Serializer[Any]):
-    """A change of a release or a known pain; `release` is empty for a pain. `extent` is judged, partly, person (told to
-    a person) or not_looked; `proven` says whether a test plants it into a clean cluster.
+    """A breaking change of a release, or a known problem (`release` is empty). `extent` is judged, partly, person (a
+    person has to check) or not_looked; `proven`: a test plants it into a clean cluster.
     """
 
     id = OutputText()
@@ -36,7 +36,7 @@ class ExtentCountSerializer(serializers.Serializer[Any]):
 
 
 class CoverageCountsSerializer(serializers.Serializer[Any]):
-    """How far the known changes and pains are covered, whatever check answers them."""
+    """How far the known changes and problems are covered, by all checks together."""
 
     changes = ExtentCountSerializer(many=True)
     pains = ExtentCountSerializer(many=True)
@@ -45,8 +45,8 @@ class CoverageCountsSerializer(serializers.Serializer[Any]):
 class CheckRowSerializer(serializers.Serializer[Any]):
     """One check. `hops` are hop ids, or * for every hop; `severity_at` overrides `severity` at a hop.
 
-    `remedies` are the tools that a remedy may be for, `introduced_by` is the Karpenter minor that brought the rule,
-    `since` the release of karpdash that first asked it.
+    `remedies` are the tools that a remedy may be for, `introduced_by` is the Karpenter minor since which the check is
+    needed, `since` the release of karpdash that first had it.
     """
 
     id = OutputText()
@@ -68,7 +68,7 @@ class CheckRowSerializer(serializers.Serializer[Any]):
 
 
 class RetiredRowSerializer(serializers.Serializer[Any]):
-    """A check that is not asked any more; `instead` names those that took its place."""
+    """A check that was removed; `instead` names the checks that replace it."""
 
     id = OutputText()
     title = OutputText()
@@ -114,7 +114,7 @@ class CheckView(Endpoint):
     }
 
     def get(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the address
-        """The check of that id, or of that former id."""
+        """The check with that id or former id."""
         query_params(request, StrictSerializer)
         return Response(CheckRowSerializer(_check_fields(_check_of(id))).data)
 

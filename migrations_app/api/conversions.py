@@ -44,16 +44,16 @@ class NewConversionSerializer(StrictSerializer):
     )
     to = serializers.ChoiceField(choices=get_args(TargetVersion), required=False, allow_null=True, default=None)
     ignore_defaults = StrictBoolean(
-        required=False, default=False, help_text="Leave away the requirements that the alpha webhook added."
+        required=False, default=False, help_text="Omit the requirements that the alpha webhook added."
     )
     node_role = Text(
         required=False,
         max_length=200,
         validators=[RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", "No name of a role.")],
-        help_text="Name of the IAM role of the nodes; without it a placeholder where the object names none.",
+        help_text="Name of the IAM role of the nodes; without it a placeholder is used if the object names none.",
     )
     keep_instance_profile = StrictBoolean(
-        required=False, default=False, help_text="Keep it instead of asking for a role."
+        required=False, default=False, help_text="Keep the instance profile instead of asking for a role."
     )
 
 
@@ -65,7 +65,9 @@ class FindingObjectSerializer(serializers.Serializer[Any]):
 
 
 class ConversionFindingSerializer(serializers.Serializer[Any]):
-    """What was lost, made explicit or left to a person. `code` is stable; document and line are 0 where unknown."""
+    """What was lost, made explicit or has to be decided by a person. `code` is stable; document and line are 0 where
+    unknown.
+    """
 
     severity = serializers.ChoiceField(choices=SEVERITIES)
     code = serializers.CharField()
@@ -82,7 +84,7 @@ class ConversionFindingSerializer(serializers.Serializer[Any]):
 
 
 class ConvertedSerializer(serializers.Serializer[Any]):
-    """The results in input order. `exit_code` is that of `karpdash convert`, `meaning` says it in words."""
+    """The results in input order. `exit_code` is that of `karpdash convert`, `meaning` is its text."""
 
     exit_code = serializers.IntegerField(min_value=0, max_value=1)
     meaning = serializers.CharField()
@@ -101,7 +103,7 @@ class ConversionsView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Converts Karpenter manifests, keeping their behaviour. Where nothing could be converted it is a 400."""
+        """Converts Karpenter manifests, keeping their behaviour. If nothing could be converted, the status is 400."""
         body = body_params(request, NewConversionSerializer)
         manifests = body.pop(FIELD)
         report = convert_texts([(FIELD, manifests)], Options(**body))

@@ -1,4 +1,4 @@
-"""Resource events: what happens to scans, plans, rollouts, journeys and campaigns, to follow by a cursor or as an event
+"""Resource events: what happens to scans, plans, rollouts, journeys and campaigns, followed by a cursor or as an event
 stream.
 
 A request ends after `wait` seconds at most, also as an event stream: the client sends the next request with the last
@@ -53,7 +53,7 @@ LAST_ID = OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, HEADER, descriptio
 
 class FeedQuerySerializer(StrictSerializer):
     cursor = serializers.CharField(
-        required=False, max_length=200, help_text="Where to go on. Without one: what happens from now on."
+        required=False, max_length=200, help_text="The cursor of the last answer. Without one: events from now on."
     )
     begin = serializers.ChoiceField(
         required=False, choices=("now", "oldest"), default="now", help_text="Where to begin without a cursor."
@@ -62,27 +62,27 @@ class FeedQuerySerializer(StrictSerializer):
         required=False, min_value=0, max_value=LONGEST_WAIT, default=0, help_text="Seconds to wait for an event."
     )
     limit = serializers.IntegerField(required=False, min_value=1, max_value=500, default=100)
-    kind = serializers.ChoiceField(required=False, choices=KINDS, help_text="Only these.")
+    kind = serializers.ChoiceField(required=False, choices=KINDS, help_text="Only events of this kind.")
     cluster = serializers.UUIDField(required=False, help_text="Only of this cluster.")
 
 
 class FeedEventSerializer(StructSerializer):
-    """One event. Read what it is about at its own address."""
+    """One event. Read the object at its own address."""
 
     struct = FeedEvent
 
 
 class FeedPageSerializer(serializers.Serializer[Any]):
-    """Events, oldest first, and the cursor to go on from, also where there are none."""
+    """Events, oldest first, and the cursor for the next request, even if there are no events."""
 
     results = FeedEventSerializer(many=True)
     cursor = OutputText()
     gap = serializers.BooleanField(help_text=f"The cursor is over {KEPT_DAYS} days old: events may be missing.")
-    retry_after = serializers.IntegerField(help_text="Seconds after which to ask again; 0 for at once.")
+    retry_after = serializers.IntegerField(help_text="Seconds until the next request; 0 for at once.")
 
 
 class FeedView(Endpoint):
-    """What happens."""
+    """Events."""
 
     tag = "events"
     needs = {"GET": READ}
@@ -96,7 +96,7 @@ class FeedView(Endpoint):
     }
 
     def get(self, request: Request) -> HttpResponseBase:
-        """Events of what the caller sees, in order; with `Accept: text/event-stream` as server-sent events."""
+        """Events of objects that the caller may see; with `Accept: text/event-stream` as server-sent events."""
         query = query_params(request, FeedQuerySerializer)
         now = timezone.now()
         cursor = query.get("cursor") or request.headers.get("Last-Event-ID", "")

@@ -1,4 +1,4 @@
-"""Endpoint fleet/burndown: what is left of both conversions, day by day, and the projected end.
+"""Endpoint fleet/burndown: what is left of both conversions, per day, and the projected end.
 
 Endpoint fleet/summary: the numbers above the fleet page.
 
@@ -39,7 +39,7 @@ from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
 
 
 class BurndownQuerySerializer(StrictSerializer):
-    """One cluster, a group, or the clusters with these labels; with none of them, all that the caller may see."""
+    """One cluster, a group, or the clusters with these labels; without any of them, all that the caller may see."""
 
     cluster = serializers.UUIDField(required=False)
     group = serializers.UUIDField(required=False)
@@ -47,61 +47,63 @@ class BurndownQuerySerializer(StrictSerializer):
 
 
 class PointShownSerializer(StructSerializer):
-    """A day. `count` is null where nothing is known; `carried` counts clusters whose number is of an earlier day,
-    `unseen` those of which something was never read: with them the count is a lower bound. `done` of `total` is of the
-    clusters of which both were read."""
+    """A day. `count` is null if nothing is known; `carried` counts clusters whose number is from an earlier day,
+    `unseen` those with a data source that was never read: then the count is a lower bound. `done` and `total` count
+    only the clusters for which both are known.
+    """
 
     struct = Point
 
 
 class ProjectionShownSerializer(StructSerializer):
-    """`ends_on` is given for `falling` alone; where `certainty` is at_least it means: not before."""
+    """`ends_on` is given for `falling` only; with the `certainty` at_least it is the earliest day."""
 
     struct = BurndownProjection
 
 
 class CurveShownSerializer(StructSerializer):
-    """At most ninety days, none before the first scan."""
+    """At most ninety days, from the first scan on."""
 
     struct = BurndownCurve
 
 
 class DonePercentShownSerializer(StructSerializer):
-    """`percent` is null where nothing is known; it is an upper bound where something was never read."""
+    """`percent` is null if nothing is known; it is an upper bound if a data source was never read."""
 
     struct = DonePercent
 
 
 class LackingShownSerializer(StructSerializer):
-    """What a projected end needs yet: days with a scan that read everything, and days until the last of them."""
+    """What is missing for a projected end: days with a scan that read everything, and days until the last of them."""
 
     struct = Lacking
 
 
 class ProjectedEndShownSerializer(StructSerializer):
-    """`on` is given for `falling` alone; where `certainty` is at_least it means: not before."""
+    """`on` is given for `falling` only; with the `certainty` at_least it is the earliest day."""
 
     struct = ProjectedEnd
 
 
 class WayShownSerializer(StructSerializer):
-    """What is done of the whole way and when it ends, as the progress page says it. `done` is unknown where nothing was
-    read; `end` has a day for the outcome `falling` alone, and for `too_little` what is lacking."""
+    """How much of both conversions is done and when they end, as on the progress page. `done` is unknown if nothing was
+    read; `end` has a day for the outcome `falling` only, and for `too_little` what is missing."""
 
     struct = OverallProgress
 
 
 class FallenDayShownSerializer(StructSerializer):
-    """Why a share was lower than on the day before: `number` of the measure are left more (`more_left`), were done and
-    are gone (`done_gone`), or are counted for the first time; or clusters were not read whole (`not_read`)."""
+    """Why the percentage was lower than on the day before: `number` of the measure were added (`more_left`), were done
+    and are gone (`done_gone`), or are counted for the first time; or clusters were not read completely (`not_read`).
+    """
 
     struct = FallenDay
 
 
 class BurndownShownSerializer(StructSerializer):
     """Provisioners, AWSNodeTemplates and Machines as `objects`; the nodes that Provisioners own as `nodes`; CRDs that
-    do not store v1 alone as `stored_versions`; Machines, and NodeClaims that are not stored as v1, as `claims`. With
-    the whole way, and why a share fell."""
+    store other versions than v1 as `stored_versions`; Machines, and NodeClaims that are not stored as v1, as `claims`.
+    With the progress of both conversions, and why a percentage fell."""
 
     struct = BurndownWithProgress
 
@@ -115,7 +117,7 @@ class BurndownOfView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Daily numbers of ninety days, and where they lead."""
+        """Daily numbers of the last ninety days, and the projected end."""
         query = query_params(request, BurndownQuerySerializer)
         labels = tuple(filter(None, query.get("label", "").split(",")))
         filters = BurndownFilters(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
@@ -123,7 +125,7 @@ class BurndownOfView(Endpoint):
 
 
 class FleetSummarySerializer(serializers.Serializer[Any]):
-    """`buckets` counts clusters by what they wait for; `legacy_exact` is false where `legacy` is a lower bound."""
+    """`buckets` counts clusters by what they wait for; `legacy_exact` is false if `legacy` is a lower bound."""
 
     clusters = serializers.IntegerField()
     stages = serializers.DictField(child=serializers.IntegerField())
@@ -142,7 +144,7 @@ class SummaryView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Clusters by stage and by what they wait for, and how much legacy is left."""
+        """Numbers of clusters by stage and by what they wait for, and of legacy objects that are left."""
         query = query_params(request, NarrowedSerializer)
         page = fleet_page(FleetFilters(**fleet_filters(query)), now=timezone.now(), limit=1)
         totals = page.totals
@@ -161,19 +163,19 @@ class SummaryView(Endpoint):
 
 
 class SlowScanShapeSerializer(StructSerializer):
-    """A scan that runs for more than 30 seconds."""
+    """A scan that has been running for more than 30 seconds."""
 
     struct = SlowScan
 
 
 class FailedScanShapeSerializer(StructSerializer):
-    """A scan without a result; `failures` counts those of the cluster in a row."""
+    """A failed scan; `failures` counts the consecutive failed scans of the cluster."""
 
     struct = FailedScan
 
 
 class FleetScanShapeSerializer(StructSerializer):
-    """`ended` of `total` clusters; at most 50 slow and 50 failed ones are named."""
+    """`ended` of `total` clusters; at most 50 slow and 50 failed scans are listed."""
 
     struct = FleetScanState
     leave_out = ("codes",)
@@ -191,7 +193,7 @@ class FleetScansView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
+        """Queues a scan of every cluster. If such a scan is in progress, it is returned instead of a second one."""
         body_params(request, StrictSerializer)
         fleet_asked = request_fleet_scan(by=request.user.get_username())
         if fleet_asked.created:
@@ -210,7 +212,7 @@ class FleetScanView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """How far it is, which clusters are slow, and which failed and why."""
+        """The progress of the scan, the slow clusters, and the failed ones with the reason."""
         query_params(request, StrictSerializer)
         return Response(FleetScanShapeSerializer(fleet_scan(id, now=timezone.now())).data)
 
@@ -219,13 +221,13 @@ OWN = EndpointPermission("admin")
 
 
 class ViewShownSerializer(StructSerializer):
-    """A kept view. `query` stands behind the question mark of the fleet page; `own`: it is the caller's."""
+    """A saved view. `query` is the query string of the fleet page; `own`: it is the caller's."""
 
     struct = ViewRow
 
 
 class NewViewSerializer(StrictSerializer):
-    """A view of that name that the caller keeps already is replaced."""
+    """A saved view of the caller with the same name is replaced."""
 
     name = Text(max_length=LONGEST_NAME)
     query = Text(max_length=LONGEST_QUERY, allow_blank=True)
@@ -233,7 +235,7 @@ class NewViewSerializer(StrictSerializer):
 
 
 class SavedViewsView(Endpoint):
-    """One's own views, and those that others share."""
+    """The caller's saved views, and those that others share."""
 
     needs = {"GET": READ, "POST": OWN}
     operations = {
@@ -242,14 +244,14 @@ class SavedViewsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Views by name."""
+        """Saved views by name."""
         query = query_params(request, PagedSerializer)
         page = view_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ViewShownSerializer)
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Keeps a view."""
+        """Saves a view."""
         view_id = create_view(person(request).pk, **body_params(request, NewViewSerializer))
         answer = Response(ViewShownSerializer(view_of(view_id, person_id=person(request).pk)).data, status=201)
         answer["Location"] = reverse("api-fleet-view", kwargs={"id": view_id}, request=request)
@@ -257,7 +259,7 @@ class SavedViewsView(Endpoint):
 
 
 class SavedViewDetailView(Endpoint):
-    """One view."""
+    """One saved view."""
 
     needs = {"GET": READ, "DELETE": OWN}
     operations = {
@@ -266,11 +268,11 @@ class SavedViewDetailView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """The view."""
+        """The saved view."""
         query_params(request, StrictSerializer)
         return Response(ViewShownSerializer(view_of(id, person_id=person(request).pk)).data)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Forgets one's own view. Needs no If-Match."""
+        """Removes a saved view of the caller. Needs no If-Match."""
         remove_view(id, person_id=person(request).pk)
         return Response(status=204)

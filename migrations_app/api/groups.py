@@ -25,8 +25,9 @@ MOST_AT_ONCE = 1000
 
 
 class GroupShownSerializer(StructSerializer):
-    """A group. `clusters` counts its clusters; `interval_seconds` holds for those without an interval of their own, and
-    of several groups the shortest counts. The ETag counts changes, those of its clusters as well."""
+    """A group. `clusters` counts its clusters. `interval_seconds` applies to clusters without an interval of their own;
+    of several groups the shortest applies. The ETag changes with the group and with its clusters.
+    """
 
     struct = GroupRow
 
@@ -39,7 +40,7 @@ class NewGroupSerializer(StrictSerializer):
 
 
 class GroupChangeSerializer(StrictSerializer):
-    """What is left out stays as it is."""
+    """Fields that are left out are unchanged."""
 
     name = Text(required=False, max_length=80)
     interval_seconds = StrictInteger(
@@ -60,7 +61,7 @@ class MembersShownSerializer(serializers.Serializer[Any]):
 
 
 class MovedSerializer(StrictSerializer):
-    """Clusters to put in, and to take out."""
+    """Clusters to add, and to remove."""
 
     add = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
     remove = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
@@ -76,14 +77,14 @@ class GroupsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Groups by name: those over which the caller may look."""
+        """Groups that the caller may see, by name."""
         query = query_params(request, PagedSerializer)
         page = group_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=GroupShownSerializer)
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Makes a group without clusters."""
+        """Creates a group without clusters."""
         body = body_params(request, NewGroupSerializer)
         group_id = groups.create_group(body["name"], interval=body["interval_seconds"])
         answer = _group_answer(group_id)
@@ -108,7 +109,7 @@ class GroupView(Endpoint):
         return _group_answer(id)
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Changes name or interval, if nobody else did so meanwhile."""
+        """Changes name or interval, unless the group was changed meanwhile."""
         row = group_of(id)
         etags.require_match(request, etags.of_version(row.version))
         body = {"name": row.name, "interval_seconds": row.interval_seconds} | body_params(
@@ -126,7 +127,7 @@ class GroupView(Endpoint):
 
 
 class GroupMembersView(Endpoint):
-    """Who is in a group."""
+    """The clusters of a group."""
 
     needs = {"GET": READ, "POST": CHANGE}
     operations = {
@@ -141,7 +142,7 @@ class GroupMembersView(Endpoint):
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Puts clusters in and takes clusters out; what is so already stays so."""
+        """Adds and removes clusters; clusters already in that state are unchanged."""
         body = body_params(request, MovedSerializer)
         groups.add_to_group(id, body["add"])
         groups.remove_from_group(id, body["remove"])

@@ -94,7 +94,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(elements) < len(pairs):
         names = [name for name, _ in pairs]
         doubled = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the element {doubled[:60]!r} stands twice in one object")
+        raise ValueError(f"the element {doubled[:60]!r} is repeated in one object")
     return elements
 
 
@@ -128,13 +128,13 @@ class PolicyDocumentField(serializers.Field[Any, Any, Any, Any]):
 
 
 def _form(field: str) -> dict[str, Any]:
-    validator = RegexValidator(f"^(?:{NAME_FORMS[field]})$", "Not in the form wanted.")
+    validator = RegexValidator(f"^(?:{NAME_FORMS[field]})$", "The value has the wrong form.")
     return {"required": False, "max_length": 700, "trim_whitespace": False, "validators": [validator]}
 
 
 class NewEvaluationSerializer(StrictSerializer):
-    """Documents, the release they are judged for, and what is known of the place. A name that is left out is read from
-    the documents where they name exactly one."""
+    """Documents, the release that they are evaluated for, and the account, region and names. A name that is left out is
+    read from the documents if they contain exactly one."""
 
     policies = serializers.ListField(
         child=PolicyDocumentField(),
@@ -173,11 +173,11 @@ class NewEvaluationSerializer(StrictSerializer):
     module_version = Text(
         required=False, max_length=20, default=NEWEST_MODULE, help_text="Of the Terraform EKS module, for `module`."
     )
-    after_hop = StrictBoolean(required=False, default=False, help_text="Also say what the release no longer needs.")
+    after_hop = StrictBoolean(required=False, default=False, help_text="Also list what the release no longer needs.")
 
 
 class GapLineSerializer(StructSerializer):
-    """One action that is refused. `required` is conditional where it hangs on a setting that is not assumed."""
+    """One action that is refused. `required` is conditional if it depends on a setting that is not assumed."""
 
     struct = Gap
     leave_out = (
@@ -191,7 +191,7 @@ class GapLineSerializer(StructSerializer):
 
 
 class RemedyLineSerializer(serializers.Serializer[Any]):
-    """What closes the gaps, in one form. `documents` are empty in forms that are none."""
+    """What closes the gaps, in one form. `documents` is empty in forms other than JSON documents."""
 
     form = serializers.ChoiceField(choices=REMEDY_FORMS)
     text = OutputText()
@@ -199,13 +199,13 @@ class RemedyLineSerializer(serializers.Serializer[Any]):
 
 
 class RemovalLineSerializer(StructSerializer):
-    """A statement that the release no longer needs, or only the named actions of it."""
+    """A statement that the release no longer needs; with `actions`, only those of it."""
 
     struct = IamRemoval
 
 
 class EvaluationNamesSerializer(serializers.Serializer[Any]):
-    """What requests and placeholders were filled with. `read` names those that the documents told."""
+    """The names in requests and placeholders. `read` lists those that were read from the documents."""
 
     cluster = OutputText()
     account = OutputText()
@@ -217,17 +217,19 @@ class EvaluationNamesSerializer(serializers.Serializer[Any]):
 
 
 class EvaluationSerializer(serializers.Serializer[Any]):
-    """`karpdash/iam/v1` as the command prints it, then what the command says beside it."""
+    """The document `karpdash/iam/v1` as the command prints it, then what the command prints beside it."""
 
     schema = serializers.ChoiceField(choices=("karpdash/iam/v1",))
     release = OutputText()
     gaps = GapLineSerializer(many=True)
-    legacy_gaps = GapLineSerializer(many=True, help_text="Of capacity that Provisioners still own; 0.32 only.")
+    legacy_gaps = GapLineSerializer(many=True, help_text="Gaps for capacity that Provisioners still own; 0.32 only.")
     ok = serializers.BooleanField()
     names = EvaluationNamesSerializer()
-    remarks = serializers.ListField(child=OutputText(), help_text="What decides nothing, and what to know before use.")
+    remarks = serializers.ListField(
+        child=OutputText(), help_text="What has no effect on the result, and what to know before use."
+    )
     remedies = RemedyLineSerializer(many=True)
-    removable = RemovalLineSerializer(many=True, allow_null=True, help_text="Null unless after_hop was asked for.")
+    removable = RemovalLineSerializer(many=True, allow_null=True, help_text="Null without after_hop.")
 
 
 SHEET = {"$ref": "#/components/schemas/IamSheet"}
@@ -238,7 +240,7 @@ NAMES = ("cluster_name", "account", "region", "partition", "queue", "assume_role
 
 
 class ClusterIamView(Endpoint):
-    """The permissions of one cluster."""
+    """The IAM permissions of one cluster."""
 
     needs = {"GET": READ}
     tag = "iam"
@@ -253,7 +255,7 @@ class ClusterIamView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
         """What each release of the path needs, what the controller's roles allow, and what closes the gaps.
 
-        Of the newest snapshot, whose time is in Last-Modified. A 404 also where no Karpenter runs.
+        From the newest snapshot, whose time is in Last-Modified. 404 also if no Karpenter runs.
         """
         query_params(request, StrictSerializer)
         newest = newest_sheet(id)
@@ -269,7 +271,7 @@ class ClusterIamView(Endpoint):
 
 
 class EvaluationsView(Endpoint):
-    """Policies judged by themselves, without a cluster."""
+    """Evaluation of policies without a cluster."""
 
     needs = {"POST": READ}
     operations = {
@@ -279,7 +281,7 @@ class EvaluationsView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """What policies lack for a release of Karpenter, as `karpdash iam` says it, and what closes the gaps."""
+        """What policies lack for a release of Karpenter, as `karpdash iam` prints it, and what closes the gaps."""
         body = body_params(request, NewEvaluationSerializer)
         question = _request_of(body)
         with _at_field("release"):
@@ -302,7 +304,7 @@ class EvaluationsView(Endpoint):
 def _request_of(body: dict[str, Any]) -> EvaluationRequest:
     documents, boundary = body["policies"], body["boundary"]
     if sum(len(text) for _, text in (*documents, *([boundary] if boundary else []))) > MOST_CHARACTERS:
-        _refuse("policies", f"more than {MOST_CHARACTERS:,} characters in all; a role holds fewer", code="too_large")
+        _refuse("policies", f"more than {MOST_CHARACTERS:,} characters: a role cannot have more", code="too_large")
     question = EvaluationRequest(
         release=body["release"],
         policies=tuple(_policy_of(text, name, field="policies", place=n) for n, (name, text) in enumerate(documents)),
@@ -314,7 +316,9 @@ def _request_of(body: dict[str, Any]) -> EvaluationRequest:
         turned_off=frozenset(map(Feature, body.get("without_settings", ()))),
     )
     for name, _ in question.wrong():
-        _refuse({"node_role": "node_roles", "tag": "tags"}.get(name, name), "Not in the form wanted.", code="invalid")
+        _refuse(
+            {"node_role": "node_roles", "tag": "tags"}.get(name, name), "The value has the wrong form.", code="invalid"
+        )
     return question
 
 

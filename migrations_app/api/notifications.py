@@ -58,15 +58,17 @@ class GroupNameSerializer(StructSerializer):
 
 
 class ChannelRowSerializer(StructSerializer):
-    """A channel. `place` is what may be shown of its address; the address itself is written, never read. Without
-    `everywhere` it hears of the clusters of its groups only, and of what concerns all clusters."""
+    """A channel. `place` is the part of its address that may be shown; the address itself is never returned. Without
+    `everywhere` it receives events of the clusters of its groups, and those that concern all clusters."""
 
     struct = ChannelRow
     leave_out = ("version",)
 
 
 class MadeChannelSerializer(ChannelRowSerializer):
-    """A new channel with the secret that signs what is sent to it; it is never shown again. Empty: not signed."""
+    """A new channel with the secret that signs its messages, which is never shown again. Empty: messages are not
+    signed.
+    """
 
     secret = OutputText()
 
@@ -78,7 +80,7 @@ class NewSecretSerializer(serializers.Serializer[Any]):
 
 
 class SentSerializer(serializers.Serializer[Any]):
-    """A delivery that is on its way."""
+    """A delivery that is queued."""
 
     delivery = serializers.UUIDField()
 
@@ -98,19 +100,22 @@ class NewChannelSerializer(StrictSerializer):
     kind = serializers.ChoiceField(choices=("webhook", "slack", "teams", "pagerduty", "opsgenie", "jira", "email"))
     target = Text(max_length=2000, write_only=True, help_text="An https address, or a mailbox.")
     key = Text(
-        max_length=500, write_only=True, required=False, help_text="Only, and always, for pagerduty, opsgenie and jira."
+        max_length=500,
+        write_only=True,
+        required=False,
+        help_text="Required for pagerduty, opsgenie and jira; not allowed for others.",
     )
     events = _events()
     groups = _groups()
 
 
 class ChannelChangeSerializer(StrictSerializer):
-    """What is to be otherwise."""
+    """The fields to change."""
 
     name = Text(max_length=80, required=False)
     target = Text(max_length=2000, write_only=True, required=False, help_text="An https address, or a mailbox.")
     key = Text(
-        max_length=500, write_only=True, required=False, help_text="Needed again with another address of a service."
+        max_length=500, write_only=True, required=False, help_text="Required if the address of a service changes."
     )
     events = _events(required=False)
     groups = _groups()
@@ -118,7 +123,7 @@ class ChannelChangeSerializer(StrictSerializer):
 
 
 class ChannelsView(Endpoint):
-    """Every channel."""
+    """All channels."""
 
     needs = {"GET": ADMIN, "POST": ADMIN}
     operations = {
@@ -133,7 +138,7 @@ class ChannelsView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Makes a channel; for a webhook the answer holds its secret, once."""
+        """Creates a channel. For a webhook the answer contains its secret, once."""
         body = body_params(request, NewChannelSerializer)
         channel_settings = ChannelSettings(
             **body | {"events": tuple(body["events"]), "groups": tuple(body.get("groups", ()))}
@@ -162,7 +167,7 @@ class ChannelView(Endpoint):
         return _channel_answer(channel_row(id))
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Changes what is told, and nothing else."""
+        """Changes the fields of the request; other fields are unchanged."""
         row = channel_row(id)
         etags.require_match(request, etags.of_version(row.version))
         body = body_params(request, ChannelChangeSerializer, partial=True)
@@ -178,7 +183,7 @@ class ChannelView(Endpoint):
 
 
 class ChannelSecretView(Endpoint):
-    """What signs a webhook's messages."""
+    """The secret that signs the messages of a webhook."""
 
     needs = {"POST": ADMIN}
     operations = {
@@ -187,13 +192,13 @@ class ChannelSecretView(Endpoint):
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """A new secret, shown once. The one before it goes on signing beside it until the next turn."""
+        """Creates a new secret, shown once. Messages are signed with the former one as well, until the next change."""
         body_params(request, StrictSerializer)
         return Response({"secret": rotate(id).reveal()}, status=201)
 
 
 class ChannelTestView(Endpoint):
-    """A message of no meaning."""
+    """A test message."""
 
     needs = {"POST": ADMIN}
     operations = {
@@ -202,7 +207,7 @@ class ChannelTestView(Endpoint):
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Puts a test message on its way; what came of it stands in the deliveries."""
+        """Queues a test message; its outcome is in the deliveries."""
         body_params(request, StrictSerializer)
         delivery_id = send_test(id, by=request.user.get_username(), now=timezone.now())
         transaction.on_commit(partial(enqueue_channel, id))
@@ -218,13 +223,13 @@ def _channel_answer(row: Row) -> Response:
 
 
 class AttemptSerializer(StructSerializer):
-    """One try. An empty code: it was received; `no_outcome`: it is under way, or its worker died."""
+    """One attempt. An empty code: it was received; `no_outcome`: it is in progress, or its worker died."""
 
     struct = DeliveryAttempt
 
 
 class DeliveryRowSerializer(StructSerializer):
-    """One event for one channel; `last_error` is a code, and `log` holds the last tries."""
+    """One event for one channel; `last_error` is a code, and `log` holds the last attempts."""
 
     struct = DeliveryRow
 
@@ -240,7 +245,7 @@ class DeliveryQuerySerializer(PagedSerializer):
 
 
 class DeliveriesView(Endpoint):
-    """The log of what was sent."""
+    """The log of deliveries."""
 
     needs = {"GET": ADMIN}
     tag = "channels"
@@ -266,13 +271,13 @@ class DeliveryView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """The delivery with its tries."""
+        """The delivery with its attempts."""
         query_params(request, StrictSerializer)
         return Response(DeliveryRowSerializer(delivery_row(id)).data)
 
 
 class DeliveryResendView(Endpoint):
-    """One delivery, again."""
+    """Sending a delivery again."""
 
     needs = {"POST": ADMIN}
     tag = "channels"
@@ -282,7 +287,7 @@ class DeliveryResendView(Endpoint):
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Sends it once more with the same event id, and with fresh tries."""
+        """Queues the delivery again, with the same event id and a new series of attempts."""
         body_params(request, StrictSerializer)
         transaction.on_commit(partial(enqueue_channel, resend(id, now=timezone.now())))
         return Response(DeliveryRowSerializer(delivery_row(id)).data, status=202)

@@ -37,7 +37,7 @@ REGISTER = EndpointPermission("admin", "add_cluster")
 
 
 class NewOrganizationSerializer(StrictSerializer):
-    """`account` is where the hub role is made: the management account, or a delegated administrator."""
+    """`account` is the account of the hub role: the management account, or a delegated administrator."""
 
     name = Text(max_length=120)
     account = Text(max_length=12)
@@ -47,14 +47,14 @@ class NewOrganizationSerializer(StrictSerializer):
 
 
 class RemovedOrganizationSerializer(StrictSerializer):
-    """The name is asked for against slips."""
+    """The name confirms the removal."""
 
     name = Text(max_length=120, trim_whitespace=False)
 
 
 class OrganizationShownSerializer(serializers.Serializer[Any]):
-    """`looking` while a look is queued or under way. With `error_code` the newest look failed, and the list is that
-    of `listed_at`.
+    """`looking`: a discovery is queued or in progress. With `error_code` the newest discovery failed, and the list is
+    from `listed_at`.
     """
 
     id = serializers.UUIDField()
@@ -68,11 +68,11 @@ class OrganizationShownSerializer(serializers.Serializer[Any]):
     listed_at = serializers.DateTimeField(allow_null=True)
     error_code = OutputText()
     error = OutputText()
-    clusters = serializers.IntegerField(help_text="How many are registered with it.")
+    clusters = serializers.IntegerField(help_text="How many registered clusters belong to it.")
 
 
 class ListedRegionSerializer(serializers.Serializer[Any]):
-    """With a `code` it was not read: nothing is known about its clusters."""
+    """A region. With a `code` it was not read: nothing is known about its clusters."""
 
     region = OutputText()
     code = OutputText()
@@ -80,7 +80,7 @@ class ListedRegionSerializer(serializers.Serializer[Any]):
 
 
 class ListedAccountSerializer(serializers.Serializer[Any]):
-    """With a `code` none of its regions was read."""
+    """An account. With a `code` none of its regions was read."""
 
     id = OutputText()
     name = OutputText()
@@ -90,7 +90,9 @@ class ListedAccountSerializer(serializers.Serializer[Any]):
 
 
 class OrganizationDriftSerializer(serializers.Serializer[Any]):
-    """The list beside what is registered. `unread` are registered clusters about which nothing is known now."""
+    """The list compared with the registered clusters. `unread` are registered clusters about which nothing is known
+    now.
+    """
 
     new = serializers.IntegerField()
     gone = serializers.ListField(child=OutputText())
@@ -98,7 +100,7 @@ class OrganizationDriftSerializer(serializers.Serializer[Any]):
 
 
 class OrganizationWholeSerializer(OrganizationShownSerializer):
-    """Deploy `cloudformation`, or apply `terraform`, in the account of the hub role; then look."""
+    """Deploy `cloudformation`, or apply `terraform`, in the account of the hub role; then discover the clusters."""
 
     accounts = ListedAccountSerializer(many=True)
     drift = OrganizationDriftSerializer()
@@ -107,7 +109,7 @@ class OrganizationWholeSerializer(OrganizationShownSerializer):
 
 
 class OrganizationClusterSerializer(serializers.Serializer[Any]):
-    """A cluster that AWS listed. `cluster_id` is null until it is registered; with a `code` it cannot be."""
+    """A cluster that AWS listed. `cluster_id` is null until it is registered; with a `code` it cannot be registered."""
 
     arn = OutputText(source="listed.arn")
     name = OutputText(source="listed.name")
@@ -121,14 +123,14 @@ class OrganizationClusterSerializer(serializers.Serializer[Any]):
 
 
 class ChosenClusterSerializer(StrictSerializer):
-    """A cluster of the list, and the name that it gets."""
+    """A cluster of the list, with the name to register it under."""
 
     arn = Text(max_length=300)
     name = Text(max_length=120)
 
 
 class ChosenClustersSerializer(StrictSerializer):
-    """Environment and target are those of all of them."""
+    """Clusters to register. Environment and target apply to all of them."""
 
     clusters = serializers.ListField(child=ChosenClusterSerializer(), min_length=1, max_length=MOST)
     environment = Text(required=False, allow_blank=True, max_length=40, default="")
@@ -136,7 +138,7 @@ class ChosenClustersSerializer(StrictSerializer):
 
 
 class ChosenClusterAnswerSerializer(serializers.Serializer[Any]):
-    """A registered cluster, and its first scan."""
+    """A registered cluster with its first scan."""
 
     arn = OutputText()
     id = serializers.UUIDField()
@@ -144,7 +146,7 @@ class ChosenClusterAnswerSerializer(serializers.Serializer[Any]):
 
 
 class ChosenClustersAnswerSerializer(serializers.Serializer[Any]):
-    """In the order of the request."""
+    """The registered clusters, in the order of the request."""
 
     clusters = ChosenClusterAnswerSerializer(many=True)
 
@@ -172,7 +174,7 @@ class OrganizationsView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Makes an external id, and the templates of the roles that it opens. Nothing in AWS is read or changed."""
+        """Generates an external id, and the templates of the roles that trust it. Nothing in AWS is read or changed."""
         body = body_params(request, NewOrganizationSerializer)
         organization_id = register_organization(NewOrganization(**body, by=request.user.get_username()))
         answer = _organization_answer(organization_id, status=201)
@@ -190,32 +192,32 @@ class OrganizationView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Its roles, its accounts, and what changed since its clusters were registered."""
+        """The organization with its roles, its accounts, and what changed since its clusters were registered."""
         query_params(request, StrictSerializer)
         return _organization_answer(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Forgets an organization without registered clusters. The roles in AWS stay."""
+        """Removes an organization without registered clusters. The roles in AWS stay."""
         remove_organization(id, typed_name=query_params(request, RemovedOrganizationSerializer)["name"])
         return Response(status=204)
 
 
 class OrganizationListingView(Endpoint):
-    """A look at an AWS organization."""
+    """Discovery of an AWS organization."""
 
     needs = {"POST": REGISTER}
     operations = {"POST": Operation("aws_organizations_look", answer=OrganizationWholeSerializer, status=202)}
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Lists its accounts and clusters anew; a worker does it, and `looking` tells when it has ended."""
+        """Queues a discovery: a worker lists the accounts and clusters again. `looking` is false once it has ended."""
         request_listing(id, by=request.user.get_username())
         transaction.on_commit(partial(enqueue_listing, id))
         return _organization_answer(id, status=202)
 
 
 class OrganizationClustersView(Endpoint):
-    """The clusters that the newest look found."""
+    """The clusters that the newest discovery found."""
 
     needs = {"GET": REGISTER, "POST": REGISTER}
     operations = {
@@ -233,7 +235,7 @@ class OrganizationClustersView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Every cluster of the list by ARN, whether it is registered or not."""
+        """All clusters of the list by ARN, registered or not."""
         query = query_params(request, PagedSerializer)
         page = organization_cluster_page(id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=OrganizationClusterSerializer)

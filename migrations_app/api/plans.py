@@ -46,7 +46,7 @@ WHOLE = serializers.IntegerField
 
 
 class RolloutLineSerializer(StructSerializer):
-    """A plan and its one execution. `alone`: approved by one person in an emergency."""
+    """A rollout with its plan. `alone`: approved by one person in an emergency."""
 
     struct = RolloutRow
     leave_out = (
@@ -63,28 +63,26 @@ class AgreedSerializer(StructSerializer):
 
 
 class KeptSerializer(StructSerializer):
-    """An object that was exported before; `proven_at` is when it was read back and found the same."""
+    """A backup of an object; `proven_at` is when the backup was read again and found equal."""
 
     struct = Export
 
 
 class PlanWholeSerializer(RolloutLineSerializer):
-    """With the plan itself; `plan` is null until a worker has worked it out."""
+    """A rollout with the content of its plan; `plan` is null until a worker has made it."""
 
     parameters = serializers.DictField()
     plan = serializers.DictField(
-        allow_null=True, help_text="Steps, limits, forecast and identity: what the digest covers."
+        allow_null=True, help_text="Steps, limits, forecast and identity: everything that the digest covers."
     )
-    doubts = serializers.DictField(
-        child=OutputText(), help_text="By step: what an approver takes on themselves, and why."
-    )
+    doubts = serializers.DictField(child=OutputText(), help_text="By step: the risk that an approver accepts, and why.")
     needed = WHOLE(help_text="Approvals that the policy asks for now.")
     agreed = AgreedSerializer(many=True)
     exports = KeptSerializer(many=True)
 
 
 class StepStateSerializer(serializers.Serializer[Any]):
-    """A step and how far it is."""
+    """A step with its state."""
 
     id = OutputText()
     title = OutputText()
@@ -93,13 +91,13 @@ class StepStateSerializer(serializers.Serializer[Any]):
 
 
 class SkippedNodeSerializer(StructSerializer):
-    """A node that a person left out; it is as it was."""
+    """A node that a person skipped; it is unchanged."""
 
     struct = SkippedNode
 
 
 class RolloutWholeSerializer(RolloutLineSerializer):
-    """With its steps and what was last counted; `picture.taken_at` tells how old the numbers are."""
+    """A rollout with its steps and the last numbers; `picture.taken_at` is their time."""
 
     needed = WHOLE()
     agreed = AgreedSerializer(many=True)
@@ -110,13 +108,13 @@ class RolloutWholeSerializer(RolloutLineSerializer):
 
 
 class JournalLineSerializer(StructSerializer):
-    """One request, or a gate that was passed. An empty outcome: sent, and no answer yet."""
+    """One request, or one gate that was passed. An empty outcome: sent, without an answer yet."""
 
     struct = JournalLine
 
 
 class EventsSerializer(serializers.Serializer[Any]):
-    """The newest lines of the journal, oldest of them first, with the state they led to."""
+    """The newest lines of the journal, oldest first, with the state of the rollout."""
 
     state = OutputText()
     version = WHOLE()
@@ -172,7 +170,7 @@ PLAN = EndpointPermission("plan", "operate_rollout")
 
 
 class NewPlanSerializer(StrictSerializer):
-    """What is to be done, on which cluster, with which choices of the action."""
+    """The action, the cluster, and the choices of the action."""
 
     cluster = serializers.UUIDField()
     action = Text(max_length=60)
@@ -182,17 +180,17 @@ class NewPlanSerializer(StrictSerializer):
 
 
 class AskingSerializer(StrictSerializer):
-    """`typed`: the cluster's name, for actions that want it typed."""
+    """`typed`: the cluster's name, for actions that require it."""
 
     typed = Text(required=False, allow_blank=True, max_length=200, default="", trim_whitespace=False)
 
 
 class ApprovingSerializer(StrictSerializer):
-    """Nothing of this is taken: people approve in the browser."""
+    """The fields of an approval, which is always refused here: people approve in the browser."""
 
 
 class PlansView(Endpoint):
-    """Plans are made here; they are listed as rollouts."""
+    """Plans are created here and listed as rollouts."""
 
     needs = {"POST": PLAN}
     operations = {
@@ -208,7 +206,7 @@ class PlansView(Endpoint):
 
     @key_required
     def post(self, request: Request) -> Response:
-        """Stores a draft; a worker takes a fresh look at the cluster and works the plan out. Nothing is changed."""
+        """Stores a draft; a worker reads the cluster and makes the plan. Nothing is changed."""
         body = body_params(request, NewPlanSerializer)
         rollout_request = RolloutRequest(
             action=body["action"], parameters=body["parameters"], ticket=body["ticket"], note=body["note"]
@@ -234,13 +232,13 @@ class PlanView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """The plan with every request it would send; a draft that came to nothing is `expired`, with the cause."""
+        """The plan with every request that it would send. A draft without a plan is `expired`, with the cause."""
         query_params(request, StrictSerializer)
         return plan_answer(rollout_detail(id))
 
 
 class PlanApprovalRequestView(Endpoint):
-    """Asking for approval."""
+    """Requesting approval."""
 
     needs = {"POST": PLAN}
     operations = {
@@ -249,7 +247,7 @@ class PlanApprovalRequestView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Freezes the preview and asks for approval; a plan that the policy asks nobody about is approved at once."""
+        """Freezes the preview and requests approval. If the policy requires none, the plan is approved at once."""
         body = body_params(request, AskingSerializer)
         row = rollout_row(id)
         etags.require_match(request, etags.of_version(row.version))
@@ -258,7 +256,7 @@ class PlanApprovalRequestView(Endpoint):
 
 
 class PlanApproveView(Endpoint):
-    """Approving is for people in the browser (A42)."""
+    """Approving; only people can, in the browser (A42)."""
 
     needs = {"POST": READ}
     operations = {

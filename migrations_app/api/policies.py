@@ -1,5 +1,5 @@
-"""Resource policies and the kill switch: approvals, limits and change windows of rollouts; and stopping every
-change.
+"""Resource policies and the kill switch: approvals, limits and change windows of rollouts, and the switch that
+stops every change.
 """
 
 import uuid
@@ -47,7 +47,7 @@ class AskedSerializer(StrictSerializer):
 
 
 class WindowSerializer(serializers.Serializer[Any]):
-    """A span of UTC in which changes may begin; `days` are 0 for Monday to 6. It may go over midnight."""
+    """A time window in UTC in which changes may begin; `days` are 0 for Monday to 6. It may end after midnight."""
 
     days = serializers.ListField(child=StrictInteger(min_value=0, max_value=6), min_length=1, max_length=7)
     to = serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")
@@ -58,7 +58,7 @@ class WindowSerializer(serializers.Serializer[Any]):
 
 
 class PolicyShownSerializer(StructSerializer):
-    """The policy that holds; `own` is false where a cluster follows the policy of all."""
+    """The policy in force; `own` is false if the cluster follows the default policy."""
 
     struct = PolicyRow
 
@@ -66,7 +66,7 @@ class PolicyShownSerializer(StructSerializer):
 
 
 class PolicyWantedSerializer(StrictSerializer):
-    """A whole policy; what is left out becomes the default."""
+    """A complete policy; fields that are left out get their defaults."""
 
     approvals = AskedSerializer()
     actions = serializers.ListField(child=Text(max_length=60), required=False, default=["*"], max_length=50)
@@ -86,7 +86,7 @@ class PolicyWantedSerializer(StrictSerializer):
 
 
 class SwitchShownSerializer(StructSerializer):
-    """The kill switch. `by_environment`: a setting holds it on, and no page can lift it."""
+    """The kill switch. `by_environment`: a setting keeps it on, and no page can turn it off."""
 
     struct = KillSwitchState
     leave_out = (
@@ -106,7 +106,7 @@ class OwnPolicyRowSerializer(StructSerializer):
 
 
 class PoliciesView(Endpoint):
-    """Policies of single clusters."""
+    """Policies of clusters that have their own."""
 
     needs = {"GET": READ}
     operations = {
@@ -114,14 +114,14 @@ class PoliciesView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """The clusters that have a policy of their own, by name; all others follow the default one."""
+        """The clusters that have a policy of their own, by name; all others follow the default policy."""
         query = query_params(request, PagedSerializer)
         page = own_policy_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=OwnPolicyRowSerializer)
 
 
 class DefaultPolicyView(Endpoint):
-    """The policy of all clusters that have none of their own."""
+    """The default policy, of all clusters without a policy of their own."""
 
     needs = {"GET": READ, "PUT": CHANGE}
     operations = {
@@ -135,7 +135,7 @@ class DefaultPolicyView(Endpoint):
         return _policy_answer(None)
 
     def put(self, request: Request) -> Response:
-        """Replaces it. Plans made before it do not start any more."""
+        """Replaces the default policy. Plans that were made before cannot be started any more."""
         return _change(request, None)
 
 
@@ -151,18 +151,20 @@ class ClusterPolicyView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Its own, or that of all."""
+        """The cluster's own policy, or the default policy."""
         query_params(request, StrictSerializer)
         cluster_head(id, now=timezone.now())
         return _policy_answer(id)
 
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Gives the cluster a policy of its own, or replaces that."""
+        """Gives the cluster a policy of its own, or replaces it."""
         cluster_head(id, now=timezone.now())
         return _change(request, id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Takes its own policy away, so that it follows the default one. Plans made before do not start any more."""
+        """Removes the cluster's own policy; the cluster then follows the default policy. Plans that were made before
+        cannot be started any more.
+        """
         cluster_head(id, now=timezone.now())
         row = policy_row(id)
         etags.require_match(request, etags.of_version(row.version))
@@ -186,13 +188,13 @@ class KillSwitchView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Whether it is on, by whom and why."""
+        """Whether the kill switch is on, who turned it on, and why."""
         query_params(request, StrictSerializer)
         return Response(SwitchShownSerializer(switch_now()).data)
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Stops everything at once. It is lifted by two people, in the browser."""
+        """Stops every change at once. Two people turn the switch off, in the browser."""
         body = body_params(request, StoppingSerializer)
         kill_switch.stop_everything(caller_of(request), why=body["why"], by=actor())
         return Response(SwitchShownSerializer(switch_now()).data)

@@ -1,4 +1,4 @@
-"""Resource rollouts: follow, start, stop and roll back rollouts; read their journal and the objects from before."""
+"""Resource rollouts: follow, start, stop and roll back rollouts; read their journal and their backups."""
 
 import uuid
 from collections.abc import Callable
@@ -58,17 +58,17 @@ class EventsQuerySerializer(StrictSerializer):
 
 
 class StartingSerializer(StrictSerializer):
-    """The digest of the plan that was looked at."""
+    """The digest of the plan as it was read."""
 
     digest = Text(max_length=64)
 
 
 class NothingSerializer(StrictSerializer):
-    """Nothing has to be said."""
+    """The body is empty."""
 
 
 class RolloutsView(Endpoint):
-    """Every plan and its execution."""
+    """All rollouts with their plans."""
 
     needs = {"GET": READ}
     operations = {
@@ -81,7 +81,7 @@ class RolloutsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Rollouts, newest first without another order."""
+        """Rollouts, newest first by default."""
         query = query_params(request, RolloutQuerySerializer)
         filters = RolloutFilters(
             cluster=query.get("cluster"), state=query.get("state", ""), action=query.get("action", "")
@@ -99,7 +99,7 @@ class RolloutView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """How far it is, and what was last counted."""
+        """The rollout with its steps and the last numbers."""
         query_params(request, StrictSerializer)
         return rollout_answer(rollout_detail(id))
 
@@ -116,7 +116,7 @@ class RolloutStartView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Begins an approved plan, once. Approvals of the owner of the token that starts do not count."""
+        """Starts an approved plan, once. If a token starts it, approvals of the token's owner do not count."""
         body = body_params(request, StartingSerializer)
         version = _matched_version(request, id)
         lifecycle.start(id, caller_of(request), digest=body["digest"], by=actor(), version=version)
@@ -135,7 +135,7 @@ class RolloutPauseView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Asks the worker to pause after the request under way."""
+        """Pauses the rollout after the current request."""
         return _stopped(request, id, stop=lifecycle.pause)
 
 
@@ -151,12 +151,12 @@ class RolloutAbortView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Ends it, after the request under way."""
+        """Ends the rollout after the current request."""
         return _stopped(request, id, stop=lifecycle.abort)
 
 
 class RolloutResumeView(Endpoint):
-    """Going on."""
+    """Resuming."""
 
     needs = {"POST": ACT}
     operations = {
@@ -167,21 +167,21 @@ class RolloutResumeView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Goes on with a paused rollout, under every guard of a start."""
+        """Resumes a paused rollout, with all checks of a start."""
         body_params(request, NothingSerializer)
         lifecycle.resume(id, caller_of(request), by=actor(), version=_matched_version(request, id))
         return _wake_and_answer(id)
 
 
 class SkippingSerializer(StrictSerializer):
-    """The step about the node, and why the node is left out."""
+    """The step of the node, and the reason for skipping it."""
 
     step = Text(max_length=8)
     reason = Text(max_length=2000)
 
 
 class RolloutSkipNodeView(Endpoint):
-    """Leaving out a node."""
+    """Skipping a node."""
 
     needs = {"POST": ACT}
     operations = {
@@ -192,7 +192,7 @@ class RolloutSkipNodeView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Leaves out the node of a step that was not sent yet; it is named as skipped and never told as done."""
+        """Skips the node of a step that was not sent yet. The node is shown as skipped, never as done."""
         body, version = body_params(request, SkippingSerializer), _matched_version(request, id)
         lifecycle.skip_node(
             id, caller_of(request), step=body["step"], reason=body["reason"], by=actor(), version=version
@@ -201,7 +201,7 @@ class RolloutSkipNodeView(Endpoint):
 
 
 class RolloutRollBackView(Endpoint):
-    """Taking back."""
+    """Rolling back."""
 
     needs = {"POST": EndpointPermission("plan", "operate_rollout")}
     operations = {
@@ -212,7 +212,7 @@ class RolloutRollBackView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Makes the plan that takes it back, with a preview and an approval of its own."""
+        """Creates the plan that rolls the rollout back, with a preview and an approval of its own."""
         body_params(request, NothingSerializer)
         rollout_id = roll_back(id, caller_of(request), by=actor(), version=_matched_version(request, id))
         transaction.on_commit(partial(enqueue_rollout, rollout_id, prepare_rollout))
@@ -229,13 +229,15 @@ class RolloutEventsView(Endpoint):
         "GET": Operation(
             id="rollouts_events",
             query=EventsQuerySerializer,
-            answer={200: EventsSerializer, 304: OpenApiResponse(description="Nothing has moved")},
+            answer={200: EventsSerializer, 304: OpenApiResponse(description="Nothing has changed")},
             more=[IF_NONE_MATCH],
         ),
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """What was sent and what came of it; ask again with If-None-Match, and a 304 says that nothing moved."""
+        """The requests that were sent, with their outcomes. With If-None-Match the answer is 304 if nothing has
+        changed.
+        """
         query = query_params(request, EventsQuerySerializer)
         row, picture = rollout_row(id), picture_of(id)
         fields = {"state": row.state, "version": row.version, "wish": row.wish}
@@ -248,7 +250,7 @@ class RolloutEventsView(Endpoint):
 
 
 class RolloutExportsView(Endpoint):
-    """What was kept of before."""
+    """The backups of a rollout."""
 
     needs = {"GET": EndpointPermission("plan", "operate_rollout")}
     operations = {
@@ -256,7 +258,7 @@ class RolloutExportsView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
-        """Every object as it was before, as one stream of YAML that can be applied again; secrets are left out."""
+        """The backups as one stream of YAML that can be applied again; objects with secrets are left out."""
         query_params(request, StrictSerializer)
         text = exports_yaml(id)
         if not text:

@@ -1,5 +1,5 @@
-"""Endpoint clusters/{id}/actions: which actions may be planned on a cluster, and why others may not; as on its
-pages.
+"""Endpoint clusters/{id}/actions: which actions can be planned on a cluster, and why others cannot; as on
+its pages.
 
 Endpoint clusters/{id}/plan: the runbook of a cluster, as JSON for programs and as Markdown for tickets.
 
@@ -47,16 +47,16 @@ from migrations_app.use_cases.accounts.tokens import TokenUse
 
 
 class ActionOfferSerializer(StructSerializer):
-    """One action. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
+    """One action. `why` says what is missing if it is not enabled; `checks` are the failing checks that it resolves."""
 
     struct = Offer
 
     risk = OutputText()
-    parameters = serializers.DictField(help_text="A JSON Schema of what `POST /plans` takes as `parameters`.")
+    parameters = serializers.DictField(help_text="A JSON Schema of the `parameters` of `POST /plans`.")
 
 
 class ActionOffersSerializer(serializers.Serializer[Any]):
-    """`snapshot` is the one they were read from; null for a cluster that was never scanned."""
+    """`snapshot` is the snapshot that the actions are based on; null for a cluster that was never scanned."""
 
     snapshot = serializers.UUIDField(allow_null=True)
     results = ActionOfferSerializer(many=True)
@@ -71,7 +71,7 @@ class ClusterActionsView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Every action: first those that a failing check calls for. `POST /plans` begins one, with its `action_id`."""
+        """All actions, first those that resolve a failing check. `POST /plans` with the `action_id` creates a plan."""
         query_params(request, StrictSerializer)
         head = cluster_head(id, now=timezone.now())
         report = report_of(head.snapshot.id) if head.snapshot else None
@@ -104,16 +104,18 @@ _KINDS = {"json": JSON, "markdown": MARKDOWN, "table": TABLE}
 
 class PlanQuerySerializer(PlannedSerializer, ToolQuerySerializer):
     format = serializers.ChoiceField(
-        required=False, choices=tuple(_KINDS), help_text="Without it the Accept header decides; JSON where it does not."
+        required=False,
+        choices=tuple(_KINDS),
+        help_text="The default follows the Accept header, and is JSON without one.",
     )
     schema = serializers.ChoiceField(
-        required=False, choices=("1", "2"), default="1", help_text="Version of the JSON; 2 has typed changes."
+        required=False, choices=("1", "2"), default="1", help_text="Version of the JSON; version 2 has typed changes."
     )
     hop = serializers.CharField(required=False, max_length=20, help_text="Only that hop of the path, such as 0.33+.")
 
 
 class ClusterPlanView(Endpoint):
-    """The plan of one cluster."""
+    """The runbook of one cluster."""
 
     needs = {"GET": READ}
     operations = {
@@ -132,10 +134,10 @@ class ClusterPlanView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
-        """The path and its work, as `karpdash plan` prints it, of the newest snapshot, whose time is in Last-Modified.
+        """The runbook as `karpdash plan` prints it, from the newest snapshot, whose time is in Last-Modified.
 
-        Every hop with its stages, what is still open at each, the commands, the way back and what cannot be undone. The
-        commands are those of one's tool, where it is one for the fix.
+        Every hop with its stages, open findings, commands, the rollback and what cannot be undone. The commands are
+        those of the preferred tool, if it can make the fix.
         """
         query = query_params(request, PlanQuerySerializer)
         newest = newest_runbook(id, kubernetes=query.get("kubernetes", ""))
@@ -155,19 +157,19 @@ class ClusterPlanView(Endpoint):
 
 
 class ValueRowSerializer(StructSerializer):
-    """One value of a chart. `old` and `new` are JSON as text, empty where it is not given; secrets are left out."""
+    """One value of a chart. `old` and `new` are JSON as text, empty if the value is not set; secrets are left out."""
 
     struct = ValueRow
 
 
 class ChartHopSerializer(StructSerializer):
-    """The values of one Helm release at one hop. `unread` says why they are not known, or why nothing changes them."""
+    """The values of one Helm release at one hop. `unread` says why they are not known, or why they do not change."""
 
     struct = ChartHop
 
 
 class ChartHopsSerializer(serializers.Serializer[Any]):
-    """In the order of the hops; the old values of a hop are the new ones of the hop before."""
+    """In the order of the hops; the old values of a hop are the new ones of the previous hop."""
 
     results = ChartHopSerializer(many=True)
 
@@ -181,7 +183,9 @@ class ClusterValuesView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Each Helm release at each hop of the newest snapshot's plan: every key old beside new, with its reason."""
+        """Each Helm release at each hop of the newest snapshot's plan: every key with its old and new value and the
+        reason.
+        """
         query = query_params(request, PlannedSerializer)
         plan = newest_runbook(id, kubernetes=query.get("kubernetes", "")).plan
         charts = [chart for hop in plan.hops for chart in hop.charts]

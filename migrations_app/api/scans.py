@@ -87,7 +87,7 @@ class FindingsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Findings, without another order by cluster and in the order of each report."""
+        """Findings, by default by cluster and in the order of its report."""
         query = query_params(request, FindingQuerySerializer)
         filters = FindingFilters(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
         page = finding_page(filters, after=cursor_of(request, query), limit=query["limit"])
@@ -95,14 +95,14 @@ class FindingsView(Endpoint):
 
 
 class OneCheckAnswerSerializer(StructSerializer):
-    """What one check said when it was asked alone."""
+    """The answer of one check that was checked again on its own."""
 
     struct = OneCheckAnswer
 
 
 class ScanStateSerializer(StructSerializer):
-    """One attempt to look. `state`: queued, running, done or failed; `snapshot` is there once it is done, unless the
-    answer of one check ended it."""
+    """One scan. `state`: queued, running, done or failed; `snapshot` is set once it is done, unless only one check was
+    checked again."""
 
     struct = ScanAttempt
 
@@ -112,12 +112,13 @@ class ScanQuerySerializer(PagedSerializer):
 
 
 class ScanRequestSerializer(StrictSerializer):
-    """Nothing has to be said."""
+    """The body may be empty."""
 
     check = serializers.CharField(
         required=False,
         max_length=80,
-        help_text="The id of a check: only that is asked, and while it is as open as before its answer ends the scan.",
+        help_text="The id of a check to check again. If it still fails, the scan ends with its answer; else the whole "
+        "cluster is read.",
     )
 
 
@@ -132,15 +133,15 @@ class ClusterScansView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Scans of the cluster, newest first without another order; those under way count as the last to finish."""
+        """Scans of the cluster, newest first by default. By finish time, scans in progress count as the latest."""
         query = query_params(request, ScanQuerySerializer)
         page = scan_page(id, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=ScanStateSerializer)
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Queues a scan; one that is under way already is answered instead of a second one, and then reads at least
-        what is asked for here.
+        """Queues a scan. If one is in progress, it is returned instead of a second one, and reads at least what is
+        requested here.
         """
         check = body_params(request, ScanRequestSerializer).get("check", "")
         asked_for = request_scan(id, by=request.user.get_username(), only_check=known_check(check) if check else "")
@@ -159,7 +160,7 @@ class ScanView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """How far the scan is."""
+        """The state of the scan."""
         query_params(request, StrictSerializer)
         return Response(ScanStateSerializer(scan_attempt(id)).data)
 
@@ -171,7 +172,7 @@ MAX_AGE = "private, max-age=60"
 
 
 class SnapshotLineSerializer(StructSerializer):
-    """The numbers of one snapshot, and whose it is."""
+    """The numbers of one snapshot, with its cluster."""
 
     struct = SnapshotLine
     leave_out = ("digest",)
@@ -189,7 +190,7 @@ class NodeQuerySerializer(PagedSerializer):
 
 
 class NodeRowSerializer(serializers.Serializer[Any]):
-    """One node and whose it is; `told_by` names the signals, `anomalies` what does not add up."""
+    """One node with its owner; `told_by` names the fields that show the owner, `anomalies` inconsistencies."""
 
     name = OutputText()
     owner = OutputText()
@@ -214,7 +215,7 @@ class SnapshotsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Snapshots, newest first without another order."""
+        """Snapshots, newest first by default."""
         query = query_params(request, SnapshotQuerySerializer)
         complete = {"true": True, "false": False}.get(query.get("complete", ""))
         page = snapshot_page(
@@ -228,7 +229,7 @@ class SnapshotsView(Endpoint):
 
 
 class SnapshotView(Endpoint):
-    """One snapshot, whole."""
+    """One snapshot in full."""
 
     needs = {"GET": READ}
     operations = {
@@ -241,29 +242,30 @@ class SnapshotView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
-        """The report, as `karpdash scan -o json` prints it, with the waivers over it. What was found never changes; the
-        ETag is of the bytes."""
+        """The report, as `karpdash scan -o json` prints it, with the current waivers. The findings of a snapshot never
+        change; the ETag is of the bytes.
+        """
         query = query_params(request, PlannedSerializer)
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
         return _cached_answer(request, msgspec.json.encode(published(report)), kind="application/json")
 
 
 class FindingEvidenceSerializer(StructSerializer):
-    """One cause of a finding: an object, the field, what was seen there and what is wanted."""
+    """One piece of evidence of a finding: an object, the field, the value that was read and the one that is wanted."""
 
     struct = Evidence
     leave_out = ("data",)
 
 
 class FindingRemedySerializer(StructSerializer):
-    """One way to fix it: the text for that tool, or the action of karpdash."""
+    """One way to fix the finding: the text for a tool, or an action of karpdash."""
 
     struct = Remedy
     leave_out = ("change",)
 
 
 class FindingDetailSerializer(StructSerializer):
-    """One finding with its evidence, its remedies, and the time since which the check gives this answer."""
+    """One finding with its evidence, its remedies, and the time since when the check has given this answer."""
 
     struct = FindingDetail
 
@@ -288,7 +290,9 @@ class SnapshotFindingsView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Findings in full, in the order of the report, with the waivers over them, the fixes of one's tool first."""
+        """Findings in full, in the order of the report, with the current waivers, the fixes of the preferred tool
+        first.
+        """
         query = query_params(request, SnapshotFindingQuerySerializer)
         filters = SnapshotFindingFilters(
             **{name: query.get(name, "") for name in ("check", "status", "severity", "hop")}
@@ -312,7 +316,9 @@ class SnapshotSarifView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
-        """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
+        """The report as SARIF 2.1.0. A waived finding is a suppressed result, with the waiver's reason as
+        justification.
+        """
         query = query_params(request, PlannedSerializer)
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
         return _cached_answer(request, sarif.render(report).encode(), kind=SARIF)
@@ -342,8 +348,8 @@ class SnapshotExportView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> HttpResponse:  # noqa: A002 - the name in the address
-        """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning, and the table
-        of a terminal. The fixes of one's tool come first."""
+        """JUnit for a test report, CSV for a spreadsheet, Markdown for a ticket, SARIF for code scanning, and
+        the table that the command prints. The fixes of the preferred tool come first."""
         query = query_params(request, SnapshotExportQuerySerializer)
         kind, render = FORMS[query["form"]]
         report = report_of(id, kubernetes=query.get("kubernetes", ""))

@@ -1,4 +1,4 @@
-"""Resource waivers: failing checks that somebody accepted, with a reason and an end date."""
+"""Resource waivers: accepted failures of checks, with a reason and an end date."""
 
 import uuid
 
@@ -22,23 +22,27 @@ CHANGE = EndpointPermission("admin", "change_cluster")
 
 
 class WaiverRowSerializer(StructSerializer):
-    """A waiver. `cluster` is null for one of a group, named by `group`, and for one of all clusters; `blockers` tells
-    whether it covers what blocks; `hop` is empty for one of every hop."""
+    """A waiver. `cluster` is null for a waiver of a group (`group` names it) and of all clusters; `blockers`: it also
+    covers blockers; `hop` is empty for every hop.
+    """
 
     struct = WaiverRow
     leave_out = ("soon",)
 
 
 class WaiverQuerySerializer(PagedSerializer):
-    cluster = serializers.UUIDField(required=False, help_text="With those of its groups and of all.")
-    group = serializers.UUIDField(required=False, help_text="Those that are given for this group.")
+    cluster = serializers.UUIDField(
+        required=False, help_text="Waivers of this cluster, of its groups and of all clusters."
+    )
+    group = serializers.UUIDField(required=False, help_text="Waivers of this group.")
     check = serializers.CharField(required=False, max_length=80)
     state = serializers.ChoiceField(required=False, choices=STATES)
 
 
 class NewWaiverSerializer(StrictSerializer):
-    """For a cluster, or for a group; with neither it holds everywhere. A check that can block, a group and all clusters
-    ask for the right to change policies as well."""
+    """For a cluster or for a group; without both, for all clusters. A check that can block, a group and all clusters
+    also need the permission to change policies.
+    """
 
     check = Text(max_length=80)
     hop = Text(
@@ -46,17 +50,17 @@ class NewWaiverSerializer(StrictSerializer):
         required=False,
         allow_blank=True,
         default="",
-        help_text="The only hop that it is about; empty for every hop. iam_change_known needs one.",
+        help_text="The only hop that the waiver is for; empty for every hop. iam_change_known needs one.",
     )
     cluster = serializers.UUIDField(required=False, allow_null=True, default=None)
     group = serializers.UUIDField(required=False, allow_null=True, default=None)
     reason = Text(max_length=500)
-    owner = Text(max_length=150, help_text="Who answers for it: a person or a team.")
-    ends_at = serializers.DateTimeField(help_text="At most a year ahead; from then on the check fails again.")
+    owner = Text(max_length=150, help_text="Who is responsible: a person or a team.")
+    ends_at = serializers.DateTimeField(help_text="At most a year ahead. After it the check fails again.")
 
 
 class WaiversView(Endpoint):
-    """Accepted failures, those of the past as well."""
+    """Waivers, including former ones."""
 
     needs = {"GET": READ, "POST": CHANGE}
     operations = {
@@ -76,7 +80,7 @@ class WaiversView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Accepts a failing check. It stays visible as waived, and fails again when the waiver ends."""
+        """Accepts a failing check. It is shown as waived, and fails again when the waiver ends."""
         waiver_id = waive(
             WaiverRequest(**body_params(request, NewWaiverSerializer)),
             caller_of(request),
@@ -97,11 +101,11 @@ class WaiverView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """The waiver, whether it still holds or not."""
+        """The waiver, in force or not."""
         query_params(request, StrictSerializer)
         return Response(WaiverRowSerializer(waiver_of(id, now=timezone.now())).data)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Takes the waiver back at once; it stays in the list as revoked. Needs no If-Match."""
+        """Revokes the waiver at once; it stays in the list as revoked. Needs no If-Match."""
         revoke(id, caller_of(request), now=timezone.now())
         return Response(status=204)

@@ -57,9 +57,10 @@ class HelmValue(msgspec.Struct, frozen=True):
 
 
 class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
-    """What is changed in one Helm release. `version` is the Karpenter release that the chart has to be brought to;
-    empty where it stays at what runs then, and where the landing brings it. With the chart of the CRDs and a version it
-    is the upgrade of the CRDs."""
+    """The changes of one Helm release. `version` is the Karpenter release that the chart is upgraded to; empty if the
+    version stays, or if the upgrade of the hop installs it. With the chart of the CRDs and a version it is the upgrade
+    of the CRDs.
+    """
 
     chart: str
     release: str
@@ -86,7 +87,7 @@ class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
 
 
 class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
-    """A patch of one object: a map is a merge patch (null takes a field out), a list a JSON patch (RFC 6902)."""
+    """A patch of one object: a map is a merge patch (null removes a field), a list a JSON patch (RFC 6902)."""
 
     target: ChangeTarget
     body: Body | tuple[Body, ...]
@@ -97,7 +98,7 @@ class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
 
 
 class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
-    """A whole object made, or brought to what `manifest` says."""
+    """A complete object, created or changed to what `manifest` says."""
 
     manifest: Body
 
@@ -108,9 +109,9 @@ class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
 
 
 class ObjectDelete(ChangeBase, frozen=True, kw_only=True, tag="delete"):
-    """The end of one object. `finalizers` says what holds it until which work is done; empty where nothing does.
+    """The deletion of one object. `finalizers` says which finalizer holds it, and until when; empty if none does.
 
-    `alone`: it is gone before the next one is deleted.
+    `alone`: it has to be gone before the next object is deleted.
     """
 
     target: ChangeTarget
@@ -120,7 +121,7 @@ class ObjectDelete(ChangeBase, frozen=True, kw_only=True, tag="delete"):
 
 
 class ObjectLabels(ChangeBase, frozen=True, kw_only=True, tag="labels"):
-    """Labels of one object: those that are set, and the keys that are taken off."""
+    """Labels of one object: those that are set, and the keys that are removed."""
 
     target: ChangeTarget
     given: dict[str, str] = {}
@@ -128,7 +129,7 @@ class ObjectLabels(ChangeBase, frozen=True, kw_only=True, tag="labels"):
 
 
 class ObjectAnnotations(ChangeBase, frozen=True, kw_only=True, tag="annotations"):
-    """Annotations of one object: those that are set, and the keys that are taken off."""
+    """Annotations of one object: those that are set, and the keys that are removed."""
 
     target: ChangeTarget
     given: dict[str, str] = {}
@@ -136,7 +137,7 @@ class ObjectAnnotations(ChangeBase, frozen=True, kw_only=True, tag="annotations"
 
 
 class NodeTaint(ChangeBase, frozen=True, kw_only=True, tag="taint"):
-    """A taint put on a node, or taken off where `removed`; without an effect every taint of that key is taken off."""
+    """A taint added to a node, or removed if `removed` is set; without an effect every taint of that key is removed."""
 
     target: ChangeTarget
     key: str
@@ -146,21 +147,22 @@ class NodeTaint(ChangeBase, frozen=True, kw_only=True, tag="taint"):
 
 
 class QueryRename(ChangeBase, frozen=True, kw_only=True, tag="rename"):
-    """Metrics in the queries of one object, a rule of Prometheus, a monitor or a ConfigMap of dashboards, by their new
-    names: old name to new name, each the whole name of a metric."""
+    """New names of metrics in the queries of one object (a rule of Prometheus, a monitor or a ConfigMap of dashboards):
+    old name to new name, each the full name of a metric.
+    """
 
     target: ChangeTarget
     names: dict[str, str]
 
 
 class DeliveryPause(ChangeBase, frozen=True, kw_only=True, tag="pause"):
-    """A Kustomization or HelmRelease of Flux, or an Argo CD Application, that stops to reconcile by itself."""
+    """Stops the automatic reconciliation of a Kustomization or HelmRelease of Flux, or an Application of Argo CD."""
 
     target: ChangeTarget
 
 
 class DeliveryResume(ChangeBase, frozen=True, kw_only=True, tag="resume"):
-    """The same switched on again; an Application with what its syncPolicy.automated said."""
+    """Resumes a paused delivery; an Application gets back its former `syncPolicy.automated`."""
 
     target: ChangeTarget
     prune: bool = False
@@ -168,8 +170,9 @@ class DeliveryResume(ChangeBase, frozen=True, kw_only=True, tag="resume"):
 
 
 class IamStatements(ChangeBase, frozen=True, kw_only=True, tag="iam"):
-    """Statements that a role gets in a policy of its own, beside those it has, or loses where `removed`: a managed
-    policy, or one inside the role where `inline`."""
+    """Statements that a role gets in a separate policy, or loses if `removed` is set: in a managed policy, or in an
+    inline policy if `inline` is set.
+    """
 
     role: str
     """The ARN of the role; empty for the controller's role if its ARN is unknown: then a person attaches the policy."""

@@ -79,7 +79,9 @@ def addresses_of(endpoint: InternalEndpoint, ask: CheckedResolver) -> tuple[str,
     if addresses:
         _last_known[endpoint] = addresses
     elif endpoint not in _last_known:
-        raise AddressRefused("karpdash's own database or broker does not resolve: no address can be told apart from it")
+        raise AddressRefused(
+            "the name of karpdash's own database or broker does not resolve, so no address can be compared with it"
+        )
     return _last_known[endpoint]
 
 
@@ -240,7 +242,7 @@ def resolve(
         raise Unreachable("the server's name does not resolve", code="unknown_host")
     for address in addresses:
         if why := why_refused(address, reach):
-            raise AddressRefused(f"the server's address is not one this installation connects to ({why})")
+            raise AddressRefused(f"the server's address is not allowed by this installation ({why})")
     for endpoint in reach.own:
         own_addresses = addresses_of(
             endpoint, lambda name, at: _resolve_in_time(name, at, seconds=ends - time.monotonic(), resolver=resolver)

@@ -47,7 +47,7 @@ def safe_name(name: str) -> str | None:
     """The member's name if it should be read, None if it is skipped. Raises InvalidBundle with code `archive_name`."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts or "\\" in name or not name.isprintable() or len(name) > 1024:
-        refuse("a member's name leads out of the archive or cannot be shown", "archive_name")
+        refuse("a member's name points outside the archive or is not printable", "archive_name")
     if not parts or any(part.startswith(".") for part in parts) or not parts[-1].lower().endswith(_SUFFIXES):
         return None
     return "/".join(parts)
@@ -142,7 +142,7 @@ class _Stream:
         while len(content) < count:
             piece = self._piece(count - len(content))
             if not piece:
-                refuse("the archive is cut short", "archive_truncated")
+                refuse("the archive is truncated", "archive_truncated")
             content += piece
         return bytes(content)
 

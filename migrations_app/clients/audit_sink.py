@@ -34,7 +34,7 @@ class Sinks:
 def append(path: str, lines: bytes, *, seconds: float = SECONDS) -> None:
     """Appends the lines and syncs them to disk. Raises Unreachable, or TimedOut if the disk hangs."""
     if path in _stuck and _stuck[path].is_alive():
-        raise TimedOut("the file did not answer in time, and still does not")
+        raise TimedOut("writing the file timed out, and is still blocked")
     outcome: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
     writer = threading.Thread(target=lambda: outcome.put(_append(path, lines)), name="audit file", daemon=True)
     writer.start()
@@ -42,9 +42,9 @@ def append(path: str, lines: bytes, *, seconds: float = SECONDS) -> None:
         error = outcome.get(timeout=seconds)
     except queue.Empty:
         _stuck[path] = writer
-        raise TimedOut("the file did not answer in time") from None
+        raise TimedOut("writing the file timed out") from None
     if error is not None:
-        raise Unreachable(f"the file can not be written: {error.strerror}", code="sink_unwritable")
+        raise Unreachable(f"the file cannot be written: {error.strerror}", code="sink_unwritable")
 
 
 def _append(path: str, lines: bytes) -> OSError | None:

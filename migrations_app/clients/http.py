@@ -97,7 +97,7 @@ def _exchange(
         seconds = min(limits.connect_seconds, deadline.seconds_left())
         addresses = resolve(host, port, reach=bounds.reach, seconds=seconds, resolver=bounds.resolver)
         if not safe and not all(ipaddress.ip_address(address).is_loopback for address in addresses):
-            raise AddressRefused("plain http is only spoken inside this machine")
+            raise AddressRefused("plain http is allowed to loopback addresses only")
         timeout = min(limits.connect_seconds, deadline.seconds_left())
         with with_deadline(deadline), _pool(addresses[0], port, host=host if safe else "", timeout=timeout) as pool:
             answer = pool.urlopen(

@@ -40,12 +40,12 @@ def read_issuer(url: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise InvalidInput("is no URL") from None
+        raise InvalidInput("is not a URL") from None
     plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= 500
     if not plain or not host or port == 0 or parts.query or parts.fragment or "@" in parts.netloc:
         raise InvalidInput("must be https://host/path")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
-        raise InvalidInput("must begin with https://; http is only taken for a loopback address")
+        raise InvalidInput("must begin with https://; http is allowed for a loopback address only")
     return url
 
 
@@ -70,7 +70,7 @@ def discover(issuer: str, *, reach: OutboundPolicy) -> Provider:
     """The endpoints of that issuer. Raises ReadError; InvalidResponse if the document names another issuer."""
     document = _fetch("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
     if document.get("issuer") != issuer:
-        raise InvalidResponse("the identity provider says that it is another issuer", code="other_issuer")
+        raise InvalidResponse("the identity provider names another issuer", code="other_issuer")
     return Provider(
         issuer=issuer,
         authorization=_address(document, "authorization_endpoint", issuer=issuer),
@@ -95,7 +95,7 @@ def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: OutboundPo
 def _address(document: Mapping[str, Any], name: str, *, issuer: str) -> str:
     url = document.get(name)
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or len(url) > 2000:
-        raise InvalidResponse(f"the identity provider's {name} is no address")
+        raise InvalidResponse(f"the identity provider's {name} is not an address")
     try:
         parts = urlsplit(url)
         usable = bool(parts.hostname) and parts.username is None and parts.port != 0
@@ -103,7 +103,7 @@ def _address(document: Mapping[str, Any], name: str, *, issuer: str) -> str:
         usable = False
     # Plain http is accepted only if the issuer itself uses it, which the settings allow on this machine only.
     if not usable or (parts.scheme != "https" and not (parts.scheme == "http" and issuer.startswith("http://"))):
-        raise InvalidResponse(f"the identity provider's {name} is no https address", code="not_https")
+        raise InvalidResponse(f"the identity provider's {name} is not an https address", code="not_https")
     return url
 
 

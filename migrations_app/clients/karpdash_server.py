@@ -107,7 +107,7 @@ class KarpdashServer:
         except msgspec.DecodeError:
             document = None
         if not isinstance(document, dict):
-            raise InvalidResponse(f"{self._name}: the answer is no JSON object; is this a karpdash server?")
+            raise InvalidResponse(f"{self._name}: the answer is not a JSON object; is this a karpdash server?")
         return document
 
 
@@ -119,7 +119,7 @@ def _parts(url: str) -> Any:  # noqa: ANN401 - urllib's result has no public typ
         complete = None
     if not complete or parts.username or parts.query or parts.fragment:
         raise InvalidInput(
-            f"{clean(url, longest=60)!r} is no URL such as https://karpdash.example.com", where="--server"
+            f"{clean(url, longest=60)!r} is not a URL such as https://karpdash.example.com", where="--server"
         )
     return parts
 
@@ -128,14 +128,14 @@ def _cursor(next_url: str, *, name: str) -> str:
     """The cursor in the address of the next page; the address itself is not followed."""
     cursors = parse_qs(urlsplit(next_url).query).get("cursor")
     if not cursors:
-        raise InvalidResponse(f"{name}: the list names no next page that can be asked for")
+        raise InvalidResponse(f"{name}: the list names a next page that cannot be requested")
     return cursors[0]
 
 
 def _refusal(answer: HttpAnswer, *, name: str) -> KarpdashError:
     if 300 <= answer.status < 400:
         location = clean(answer.headers.get("Location", "another address"), longest=200)
-        return InvalidResponse(f"{name}: the server sends on to {location}; give the URL that answers itself")
+        return InvalidResponse(f"{name}: the server redirects to {location}; use the final URL")
     detail = _detail(answer)
     kind = _REFUSALS.get(answer.status, ServerFailed if answer.status >= 500 else InvalidInput)
     message = f"{name}: {detail or f'the server answered {answer.status}'}"

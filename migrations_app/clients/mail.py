@@ -89,7 +89,7 @@ def send(
             ) from None
         except smtplib.SMTPException:
             raise _timeout_error(deadline) or ServerFailed(
-                "the mail server did not take the mail", code="mail_refused"
+                "the mail server did not accept the mail", code="mail_refused"
             ) from None
         except OSError:
             raise _timeout_error(deadline) or Unreachable("the mail server does not answer") from None
@@ -125,7 +125,7 @@ class _Deadline:
         self._line = line
         if self.ran_out:
             line.close()
-            raise TimeoutError("the time for the mail server is over")
+            raise TimeoutError("the time limit for the mail server is over")
         return line
 
     def cut(self) -> None:
@@ -191,7 +191,7 @@ class _BoundedReplies:
         line = self._file.readline(most)
         self._left -= len(line)
         if self._left < 0:
-            raise OSError("the mail server says too much")
+            raise OSError("the mail server sent too much data")
         return line
 
     def close(self) -> None:
@@ -254,7 +254,7 @@ def _timeout_error(deadline: _Deadline) -> TimedOut | None:
 
 
 def _invalid_mail() -> InvalidInput:
-    return InvalidInput("a header of the mail would hold a line break, or an address is none", code="bad_mail")
+    return InvalidInput("a header of the mail would contain a line break, or an address is not valid", code="bad_mail")
 
 
 def _invalid_url() -> InvalidInput:

@@ -67,7 +67,7 @@ def read_target(service: str, url: str, *, key: str) -> None:
         jira_place(url)
     if service not in KEYED:
         if key:
-            raise InvalidInput("is for PagerDuty, Opsgenie and Jira", where="key", code="bad_key")
+            raise InvalidInput("is only for PagerDuty, Opsgenie and Jira", where="key", code="bad_key")
         return
     if not 8 <= len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
         raise InvalidInput(f"8 to {LONGEST_KEY} characters without spaces", where="key", code="bad_key")
@@ -211,7 +211,7 @@ def _issue_exists(place: JiraPlace, message_id: str, *, headers: Mapping[str, st
     try:
         return bool(msgspec.json.decode(answer.body, type=_SearchResult).issues)
     except msgspec.MsgspecError:
-        raise InvalidResponse("webhook: the answer to the search is not readable") from None
+        raise InvalidResponse("webhook: the answer to the search cannot be read") from None
 
 
 class _SearchResult(msgspec.Struct):

@@ -21,7 +21,7 @@ def read_address(url: str) -> SplitResult:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise InvalidInput("is no URL", where="target", code="bad_target") from None
+        raise InvalidInput("is not a URL", where="target", code="bad_target") from None
     plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url and len(url) <= LONGEST
     if not plain or not host or port == 0 or parts.scheme != "https" or "@" in parts.netloc or parts.fragment:
         raise InvalidInput("must be https://host/path", where="target", code="bad_target")

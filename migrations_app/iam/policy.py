@@ -182,7 +182,7 @@ def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         doubled = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
-        raise ValueError(f"the element {doubled[:60]!r} stands twice in one object")
+        raise ValueError(f"the element {doubled[:60]!r} is repeated in one object")
     return result
 
 

@@ -81,7 +81,7 @@ def _tree(data: bytes, name: str) -> Plain:
         return None  # the policy reader reports what is wrong with the JSON
     if composed.repeats:
         repeat = composed.repeats[0]
-        message = f"the element {str(repeat.path[-1])[:60]!r} stands twice in one object"
+        message = f"the element {str(repeat.path[-1])[:60]!r} is repeated in one object"
         raise InvalidPolicy(message, where=f"{name}: line {repeat.line + 1}")
     return composed.value
 

@@ -118,7 +118,7 @@ def _delivery_obstacle(report: Report) -> str:
         return "Neither Flux nor Argo CD is seen to deliver Karpenter to this cluster."
     foreign_carrier = next((carrier for carrier in carriers if carrier.elsewhere), None)
     return (
-        f"{foreign_carrier.display_name} is not its own source, but {foreign_carrier.elsewhere}: change it there."
+        f"the source of {foreign_carrier.display_name} is {foreign_carrier.elsewhere}: change it there."
         if foreign_carrier
         else ""
     )

@@ -31,7 +31,7 @@ TITLES: Mapping[str, str] = {
     "waiver.expiring": "Waiver ends soon",
     "waiver.ended": "Waiver ended",
     "kill_switch.on": "All changes are stopped",
-    "kill_switch.off": "Kill switch lifted",
+    "kill_switch.off": "Kill switch turned off",
 }
 TEST = "karpdash.test"
 EVENTS: tuple[str, ...] = tuple(TITLES)

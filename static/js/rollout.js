@@ -22,9 +22,9 @@
   function lost(yes) {
     if (!yes) lostSince = null;
     else if (!lostSince) lostSince = new Date();
-    for (const line of live.querySelectorAll("[data-lost]")) {
+    for (const line of live.querySelectorAll("[data-unheard]")) {
       line.hidden = !yes;
-      if (yes) line.querySelector("[data-lost-since]").textContent = lostSince.toLocaleTimeString();
+      if (yes) line.querySelector("[data-unheard-since]").textContent = `${lostSince.toISOString().slice(11, 19)} UTC`;
     }
   }
 

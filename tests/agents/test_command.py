@@ -75,11 +75,14 @@ def test_a_real_server_takes_the_manifest(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--server", "http://karpdash.example.com", "--print-manifest"), "plain http would show the token"),
-        (("--server", "https://x.example.com/a b", "--print-manifest"), "no plain URL"),
+        (
+            ("--server", "http://karpdash.example.com", "--print-manifest"),
+            "plain http would send the token unencrypted",
+        ),
+        (("--server", "https://x.example.com/a b", "--print-manifest"), "is not a plain URL"),
         (("--server", URL, "--print-manifest", "--image", "a\nb"), "--image: is no name"),
         (("--server", URL, "--print-manifest", "--ca-config-map", "a: b"), "--ca-config-map: is no name"),
-        (("--server", URL, "--print-manifest", "--proxy", "http://u:p@proxy.example:3128"), "--proxy: is no URL"),
+        (("--server", URL, "--print-manifest", "--proxy", "http://u:p@proxy.example:3128"), "--proxy: is not the URL"),
         (("--server", URL), "--token-file: is needed"),
         (("--server", URL, "--token-file", "absent"), "absent: cannot be read"),
     ],

@@ -104,7 +104,7 @@ def test_a_redirect_is_refused_and_ends_the_agent(receiver: Receiver, agents: Si
     with SlowCluster() as cluster:
         agent = agents.start(agents.token_file("far", TOKEN), cluster.kubeconfig, "--ca-file", receiver.trust)
         code, log = wait_for_end(agent)
-    assert (code, "the server sends on to" in log, "give the URL that answers itself" in log) == (3, True, True)
+    assert (code, "the server redirects to" in log, "use the final URL" in log) == (3, True, True)
     assert [headers["Authorization"] for headers, _ in receiver.got] == [f"Bearer {TOKEN}"]
 
 
@@ -112,7 +112,7 @@ def test_a_failing_server_is_asked_again(receiver: Receiver, agents: Site) -> No
     receiver.answer = 502
     with SlowCluster() as cluster:
         agent = agents.start(agents.token_file("far", TOKEN), cluster.kubeconfig, "--ca-file", receiver.trust)
-        wait_for_line(agent, "HTTP 502, and not by karpdash")
+        wait_for_line(agent, "HTTP 502, not from karpdash")
         receiver.answer = 302
         assert wait_for_end(agent)[0] == 3
 

@@ -94,7 +94,7 @@ def test_the_export_can_be_proven(auditor):  # A54
 def test_scope_and_right_are_both_needed(api, ben, path):  # T13
     assert api("GET", path).json()["detail"] == "the token lacks the scope audit"
     reader = Tool(ben, "audit")
-    assert reader("GET", path).json()["detail"] == "the account lacks the right view_auditevent"
+    assert reader("GET", path).json()["detail"] == "the account lacks the permission view_auditevent"
     ben.user_permissions.add(Permission.objects.get(codename="view_auditevent"))
     assert reader("GET", path).status_code == 200
 

@@ -1,4 +1,4 @@
-"""Groups, labels, kept views and burndowns over the API."""
+"""Groups, labels, saved views and burndowns over the API."""
 
 import uuid
 from collections.abc import Callable

@@ -191,7 +191,7 @@ def nested(depth: int) -> dict[str, Any]:
         (document({"Effect": "Maybe", "Action": "*"}), "bad_policy", "policies[1]: Statement[0]: Effect is 'Maybe'"),
         (document(EVERYTHING | {"Principal": "*"}), "bad_policy", "policies[1]: Statement[0]: names a Principal"),
         ({"document": "{", "name": "mine"}, "bad_policy", "mine: line 1: not JSON"),
-        ({"document": '{"Statement":[],"Statement":[]}'}, "bad_policy", "stands twice"),
+        ({"document": '{"Statement":[],"Statement":[]}'}, "bad_policy", "is repeated"),
         ({"document": "x" * 100_001}, "bad_policy", "more than 100,000 bytes"),
         ({"document": 7}, "document", "neither an object nor a text"),
         ({"document": {}, "name": ""}, "name", "1 to 128"),
@@ -263,8 +263,8 @@ def test_a_statement_that_fits_no_document(api: Tool) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"policies": [{"Statement": [], "Statement": []}], "release": "1.0"}', "'Statement' stands twice"),
-        (b'{"release": "0.32", "release": "1.0"}', "'release' stands twice"),
+        (b'{"policies": [{"Statement": [], "Statement": []}], "release": "1.0"}', "'Statement' is repeated"),
+        (b'{"release": "0.32", "release": "1.0"}', "'release' is repeated"),
         (b'{"policies": ' + b"[" * 5000 + b"]" * 5000 + b"}", "nested too deeply"),
         (b"{", "not JSON"),
         (b"\xff", "not JSON"),

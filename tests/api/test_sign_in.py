@@ -127,7 +127,7 @@ def test_a_missing_scope_is_named(
 )
 def test_a_token_gives_nobody_a_right_they_lack(ben: User, blue: Cluster, method: str, path: str, right: str) -> None:
     said = Tool(ben)(method, path.format(blue.pk), {})
-    assert (said.status_code, said.json()["detail"]) == (403, f"the account lacks the right {right}")
+    assert (said.status_code, said.json()["detail"]) == (403, f"the account lacks the permission {right}")
     assert (Cluster.objects.count(), Scan.objects.count()) == (1, 0)
 
 

@@ -89,7 +89,7 @@ def test_an_unguarded_role_is_refused(karpdash: Karpdash, first: First, aws: Aws
     aws.roles[ROLE] = ""
     said = second(karpdash, path)
     assert (said.code, Cluster.objects.count()) == (2, 0)
-    assert said.err.startswith("karpdash cluster: --role-arn: the role can be taken without the external id")
+    assert said.err.startswith("karpdash cluster: --role-arn: the role can be assumed without the external id")
 
 
 def test_the_draft_may_come_from_stdin(karpdash: Karpdash, first: First, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -238,8 +238,8 @@ class _Other(BaseHTTPRequestHandler):
     [
         (200, b"<html>", {}, "is this a karpdash server?"),
         (200, b'{"results": 1}', {}, "no results"),
-        (200, b'{"results": [], "next": "https://elsewhere/"}', {}, "names no next page"),
-        (302, b"", {"Location": "https://sso.example.com/login"}, "sends on to https://sso.example.com/login"),
+        (200, b'{"results": [], "next": "https://elsewhere/"}', {}, "names a next page that cannot be requested"),
+        (302, b"", {"Location": "https://sso.example.com/login"}, "redirects to https://sso.example.com/login"),
         (502, b"\x1b[2Jbad", {}, "answered 502"),
         (401, b'{"detail": "\\u001b[2Jwho?"}', {}, "who?"),
     ],

@@ -49,7 +49,7 @@ def test_a_folder_and_a_packed_file_say_the_same(tmp_path):
 
 
 def test_a_chart_of_templates_says_which_chart_to_take():
-    with pytest.raises(InvalidInput, match="take the chart karpenter") as caught:
+    with pytest.raises(InvalidInput, match="use the chart karpenter") as caught:
         from_archive(packed({"Chart.yaml": ABOUT, "templates/x.yaml": b"{{ }}"}))
     assert caught.value.code == "chart_without_crds"
 

@@ -175,7 +175,7 @@ def test_a_certificate_of_another_ca_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("chart", "tag"), [("../x", "1"), ("Karpenter", "1"), ("karpenter", "a/b"), ("karpenter", "")])
 def test_names_that_lead_elsewhere_are_refused(chart, tag):
-    with pytest.raises(InvalidInput, match="is no chart"):
+    with pytest.raises(InvalidInput, match="is not a chart"):
         pull_chart(Server(LOOPBACK, 1), chart, tag=tag, reach=HERE)
 
 

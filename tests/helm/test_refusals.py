@@ -39,7 +39,7 @@ def test_a_helm_that_is_missing(stage, settings, monkeypatch):
     set_env(settings, helm="")
     monkeypatch.setenv("PATH", "/nowhere")
     code, words = refused(stage, source=stage.chart())
-    assert (code, words) == ("helm_missing", "KARPDASH_HELM: no helm is found on the path of the worker")
+    assert (code, words) == ("helm_missing", "KARPDASH_HELM: helm is not on the PATH of the worker")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_helm_that_is_missing(stage, settings, monkeypatch):
     [
         ("v4.0.1", "helm v4.0.1 is not known to work here"),
         ("v3.2.0", "helm v3.2.0 is not known"),
-        ("x", "does not tell"),
+        ("x", "does not print"),
     ],
 )
 def test_a_helm_of_another_version(stage, settings, tmp_path, says, words):

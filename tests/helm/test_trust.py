@@ -157,7 +157,7 @@ def test_a_connection_that_is_kept_open_gets_nothing_after_the_run():  # K19, A1
         for method, path in (("GET", f"{parts.path}/api/v1"), ("POST", f"{parts.path}{PATH}")):
             kept.request(method, path, body=json.dumps(MAP))
             late = kept.getresponse()
-            assert (late.status, json.loads(late.read())["message"]) == (410, "karpdash: the run is over")
+            assert (late.status, json.loads(late.read())["message"]) == (410, "karpdash: the run has ended")
         kept.close()
     assert (evil.requests, rules.sent) == ([], [])
 

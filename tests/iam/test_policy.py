@@ -140,7 +140,7 @@ def test_placeholders_are_filled_everywhere():
         ('{"Statement": [1]}', r"Statement\[0\]: is no object"),
         ('{"Statement": [], "Version": "2020-01-01"}', "IAM knows 2012-10-17"),
         ('{"Statement": [], "Version": 2012}', "IAM knows 2012-10-17"),
-        ('{"Statement": [], "Statement": []}', "'Statement' stands twice"),
+        ('{"Statement": [], "Statement": []}', "'Statement' is repeated"),
         ("[" * 50_000 + "]" * 50_000, "nested too deep"),
         ('{"Statement": ' + "9" * 5000 + "}", "not a policy"),
     ],

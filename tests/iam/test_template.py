@@ -167,7 +167,7 @@ def test_what_another_role_may_do_never_counts(other, told):
         ("Resources:\n  A: [ AWS::IAM::\n  B: }", "f: line 3: not YAML"),
         ("Resources: &a\n  A: *a # AWS::IAM::", "f: line 2: the alias .a holds itself"),
         ("# AWS::IAM::\nResources: " + "[" * 200, "f: line 2: nested deeper than 100 levels"),
-        ("# AWS::IAM::\nResources:\n  A: {}\n  A: {}", "f: line 4: the element 'A' stands twice"),
+        ("# AWS::IAM::\nResources:\n  A: {}\n  A: {}", "f: line 4: the element 'A' is repeated"),
         (resources(P=("Policy", {"PolicyDocument": [1]})), "f: P: its PolicyDocument is neither"),
         (resources(P=("Policy", {})), "f: P: its PolicyDocument is neither"),
         (b"# AWS::IAM::\nResources: \xff", "f: not UTF-8 text"),

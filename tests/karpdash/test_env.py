@@ -232,7 +232,7 @@ def test_no_secret_is_in_the_repr():  # T23
         (b"", "the file is empty or longer than 65,536 bytes"),
         (b" \n", "the file is empty or longer than 65,536 bytes"),
         (b"x" * 65_537, "the file is empty or longer than 65,536 bytes"),
-        (b"\xff\xfe", "the file is no UTF-8 text"),
+        (b"\xff\xfe", "the file is not UTF-8 text"),
     ],
 )
 def test_a_secret_that_cannot_be_read_ends_the_start(tmp_path, content, reason):

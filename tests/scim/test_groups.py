@@ -36,7 +36,7 @@ def test_the_team_of_the_last_admin_stays(directory: Directory, ada: User) -> No
         directory.patch(f"Groups/{team}", {"op": "remove", "path": "members"}),
         directory.patch(f"Users/{key}", {"op": "replace", "path": "active", "value": False}),
     ):
-        assert (answer.status_code, "nobody would be left" in answer.json()["detail"]) == (409, True)
+        assert (answer.status_code, "no account would be left" in answer.json()["detail"]) == (409, True)
     assert (Group.objects.get(pk=team).user_set.count(), User.objects.get(pk=key).is_active) == (1, True)
 
 

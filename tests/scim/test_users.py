@@ -123,7 +123,7 @@ def test_the_last_admin_stays(directory: Directory, ada: User) -> None:
     assert (answer.status_code, said["status"], said["schemas"]) == (
         409, "409", ["urn:ietf:params:scim:api:messages:2.0:Error"],
     )  # fmt: skip
-    assert "nobody would be left" in said["detail"]
+    assert "no account would be left" in said["detail"]
     assert directory("DELETE", f"Users/{ada.pk}").status_code == 409
     ada.refresh_from_db()
     assert (ada.is_active, ProvisionedAccount.objects.count()) == (True, 0)

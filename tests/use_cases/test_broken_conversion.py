@@ -159,7 +159,7 @@ def test_without_conversion_objects_are_what_their_content_shows(  # D12
     assert node_class.api_version == "karpenter.k8s.aws/v1beta1"
     assert pools.other_version is not None
     assert pools.other_version.why == NOT_CONVERTED
-    told = "v1beta1 where the content shows it: 1 of 1 objects labelled v1 hold v1beta1: their CRD converts nothing"
+    told = "v1beta1 where the content shows it: 1 of 1 objects labelled v1 contain v1beta1: their CRD has no conversion"
     assert line(found, "nodepools").read_as == told
 
 

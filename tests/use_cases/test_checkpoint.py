@@ -135,7 +135,7 @@ def test_a_full_disk_is_told_and_it_recovers_alone(settings, tmp_path):  # R25, 
     write(100)
     assert checkpoint_delivery.sign_and_deliver() == 0
     (lag,) = delivery_lag.lags()
-    assert (lag.error, lag.detail) == ("sink_unwritable", "the file can not be written: No space left on device")
+    assert (lag.error, lag.detail) == ("sink_unwritable", "the file cannot be written: No space left on device")
     assert lag.failing_since is not None
     path.unlink()
     path.write_bytes(b'{"checkpoint":1,"se')  # what a full disk took of an earlier line

@@ -195,7 +195,7 @@ def test_a_refused_boundary_is_unseen_not_absent():
     found = aws()
     del found.documents[policy_arn("limit")]
     (role,) = seen(found).controller_roles.items
-    assert role.boundary == Unseen("moved", "a policy went away while the role was read")
+    assert role.boundary == Unseen("moved", "a policy was removed while the role was read")
 
 
 def test_a_refused_role_hides_what_hangs_on_it():

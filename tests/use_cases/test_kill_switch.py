@@ -1,4 +1,4 @@
-"""The kill switch: anyone who may stop turns it, two people lift it (A36)."""
+"""The kill switch: anyone who may stop turns it on, two people turn it off (A36)."""
 
 from dataclasses import replace
 

@@ -130,7 +130,7 @@ def test_what_happened_since_a_lost_answer_becomes_an_issue_of_its_own(receiver)
 def test_a_key_is_for_services_only(receiver, settings):
     settings.ENV = dataclasses.replace(settings.ENV, email=object())
     for kind, target in (("email", "ops@work.example"), ("webhook", receiver.url), ("teams", receiver.url)):
-        with pytest.raises(InvalidInput, match="is for PagerDuty"):
+        with pytest.raises(InvalidInput, match="is only for PagerDuty"):
             add(target, kind=kind, key=KEY)
     assert Channel.objects.count() == 0
 
@@ -202,7 +202,7 @@ def test_a_test_message_wakes_nobody(receiver):
 def test_another_address_needs_the_key_again(receiver):
     made = service(receiver, "opsgenie")
     other = "https://attacker.example/v2/alerts"
-    with pytest.raises(InvalidInput, match="needs its key again"):
+    with pytest.raises(InvalidInput, match="enter its key again"):
         channels.change_channel(made.id, channels.ChannelUpdate(target=other))
     assert "attacker" not in channels.unsealed_channel(Channel.objects.get()).target
     channels.change_channel(made.id, channels.ChannelUpdate(target=other, key="another-key"))

@@ -158,7 +158,7 @@ def test_a_sink_that_stops_everything_is_an_alarm(ada, settings, tmp_path):  # A
     checkpoint_delivery.sign_and_deliver()
     said = text(ada.get("/audit"))
     assert "Changes blocked: audit sink is behind." in said
-    assert "The file can not be written: No such file or directory" in said
+    assert "The file cannot be written: No such file or directory" in said
 
 
 def test_a_broken_log_is_an_alarm(ada):  # T26

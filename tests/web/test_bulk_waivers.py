@@ -61,7 +61,7 @@ def test_a_waiver_is_made_where_the_check_fails(ada, three):
     [
         ({"reason": ""}, "This field is required"),
         ({"check": "no_such"}, "is not one of the available choices"),
-        ({"ends_on": "2020-01-01"}, "the end has to lie ahead"),
+        ({"ends_on": "2020-01-01"}, "the end date must be in the future"),
     ],
 )
 def test_what_was_typed_wrong_waives_nothing_and_keeps_the_rest(ada, three, more, words):

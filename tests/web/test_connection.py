@@ -95,8 +95,8 @@ def test_a_proven_role_is_kept(ada, aws, shop):
     ("changes", "words"),
     [
         ({"role_arn": ""}, "This field is required."),
-        ({"role_arn": "x"}, "the ARN of a role to take is needed"),
-        ({"draft": "forged"}, "karpdash gave no such draft to you"),
+        ({"role_arn": "x"}, "the ARN of the role to assume is needed"),
+        ({"draft": "forged"}, "this draft was not created for you"),
         ({"version": "7"}, "the cluster was changed meanwhile"),
     ],
 )
@@ -113,7 +113,7 @@ def test_an_unguarded_role_is_not_kept(ada, aws, shop):  # T20
     tested = ada.post(url(shop), second(draft, do="try"))
     assert "External ID not enforced." in text(tested)
     kept = ada.post(url(shop), second(draft))
-    assert (kept.status_code, "the role can be taken without the external id" in text(kept)) == (422, True)
+    assert (kept.status_code, "the role can be assumed without the external id" in text(kept)) == (422, True)
 
 
 def test_a_role_can_be_tried_first(ada, aws, shop):
@@ -126,7 +126,10 @@ def test_a_role_can_be_tried_first(ada, aws, shop):
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"role_arn": ""}, "This field is required."), ({"draft": "forged"}, "Refused. karpdash gave no such draft")],
+    [
+        ({"role_arn": ""}, "This field is required."),
+        ({"draft": "forged"}, "Refused. this draft was not created for you"),
+    ],
 )
 def test_a_try_that_cannot_be(ada, aws, shop, changes, words):
     assert words in text(ada.post(url(shop), second(eks.drafted(aws), do="try", **changes)))

@@ -1,4 +1,4 @@
-"""Groups, labels, kept views and what is done to several clusters at once, in pages."""
+"""Groups, labels, saved views and what is done to several clusters at once, in pages."""
 
 import uuid
 

@@ -63,7 +63,7 @@ def test_a_registration_alone_has_nothing_to_join(ada, shop):
     ("form", "words"),
     [
         ({"typed_name": "shop"}, "Type the name of the registration that ends."),
-        ({"seen": "0" * 64}, "What would be joined has changed; look again."),
+        ({"seen": "0" * 64}, "The registrations have changed since the preview; read the preview again."),
     ],
 )
 def test_what_is_refused(ada, shop, again, form, words):

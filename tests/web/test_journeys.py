@@ -109,7 +109,7 @@ def test_a_stale_form_is_refused(client, shop, ada):  # R33
     row = a_journey(shop, state="running", author=ada)
     Journey.objects.filter(pk=row.pk).update(version=7)
     answer = sent(client, "pause", row)
-    assert (answer.status_code, "the journey moved meanwhile" in text(answer)) == (409, True)
+    assert (answer.status_code, "the journey was changed meanwhile" in text(answer)) == (409, True)
 
 
 def test_an_approver_types_the_name_of_the_cluster(client, shop, cleo):
@@ -227,7 +227,7 @@ def test_a_pause_holds_what_karpenter_does_by_itself_where_it_is_asked_for(clien
     assert sent(client, "disruption", row, asked_for="held").status_code == 409
     assert sent(client, "resume", row).status_code == 302
     body = shown(client, row)
-    for words in ("The budgets of Karpenter are being restored", "Then the upgrade goes on by itself"):
+    for words in ("The budgets of Karpenter are being restored", "Then the upgrade resumes automatically"):
         assert words in body, words
     assert f'action="{reverse("journey-resume", args=[row.pk])}"' not in body
     assert "Stay paused" in body
@@ -265,7 +265,7 @@ def test_a_restoring_that_stopped_is_no_longer_shown_as_going_on(client, shop, a
         journey=row, asked_for="released", resumes=True, begun_at=row.made_at, wait_code="rollout_aborted"
     )
     body = shown(client, row)
-    assert ("The budgets of Karpenter were not restored" in body, "Then the upgrade goes on" in body) == (True, False)
+    assert ("The budgets of Karpenter were not restored" in body, "Then the upgrade resumes" in body) == (True, False)
     assert "Restore the budgets" in body
     assert "Stay paused" not in body
 

@@ -161,5 +161,5 @@ def test_a_channel_of_a_service_is_added_and_moved_with_its_key_only(ada):
     assert "canary" not in ada.get(url).content.decode() + ada.get(PAGE).content.decode()
     changed = {"name": "ops", "events": ["scan.failed"], "enabled": "on", "version": 1}
     moved = ada.post(url, changed | {"target": "https://elsewhere.example/"})
-    assert (moved.status_code, "Another address needs its key again" in text(moved)) == (422, True)
+    assert (moved.status_code, "If the address changes, enter its key again" in text(moved)) == (422, True)
     assert ada.post(url, changed | {"target": "https://elsewhere.example/", "key": "canary-2"}).status_code == 302

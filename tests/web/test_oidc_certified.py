@@ -102,13 +102,16 @@ def test_a_new_key_is_taken_and_a_token_of_the_old_one_no_longer(
     monkeypatch.setattr(oidc, "keys_of", keys_after_the_next_turn)
     other = Client()
     other.get(browser.authorize(sent_away(other)))
-    assert (_is_in(other), _why(caplog)) == (False, ["no key of the provider is the one that the token names"])
+    assert (_is_in(other), _why(caplog)) == (
+        False,
+        ["the ID token names a key that the identity provider does not publish"],
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("nonce", "the token answers another question"),
+        ("nonce", "the ID token's nonce does not match this sign-in"),
         ("code_challenge", "the identity provider answered 400"),
     ],
 )
@@ -124,8 +127,8 @@ def test_what_was_changed_on_the_way_there_is_refused(
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("state", "the answer belongs to no question of this browser"),
-        ("iss", "the answer is of another identity provider"),
+        ("state", "the answer does not belong to a sign-in of this browser"),
+        ("iss", "the answer is from another identity provider"),
         ("code", "the identity provider answered 400"),
     ],
 )
@@ -145,7 +148,7 @@ def test_another_issuer_than_the_one_that_is_set_is_refused(
     client = Client()
     answer = client.get("/sign-in/oidc")
     assert answer.url == "/login"
-    assert _why(caplog) == ["the identity provider says that it is another issuer"]
+    assert _why(caplog) == ["the identity provider names another issuer"]
 
 
 def test_a_code_is_good_once(real: CertifiedProvider, caplog: pytest.LogCaptureFixture) -> None:
@@ -154,4 +157,4 @@ def test_a_code_is_good_once(real: CertifiedProvider, caplog: pytest.LogCaptureF
     client.get(back)
     client.post("/logout")
     client.get(back)
-    assert (_is_in(client), _why(caplog)) == (False, ["the answer belongs to no question of this browser"])
+    assert (_is_in(client), _why(caplog)) == (False, ["the answer does not belong to a sign-in of this browser"])

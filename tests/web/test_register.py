@@ -159,7 +159,7 @@ def test_the_connection_test_prints_the_missing_rule(ada, looked):
         reachable=True, kubernetes="v1.29.8", missing=MISSING, rule=scan_roles(MISSING)
     )
     words = text(ada.post("/clusters/new", form(do="test")))
-    assert "Connected, with 2 rights missing." in words
+    assert "Connected, with 2 required permissions missing." in words
     assert "It may not list secrets list poddisruptionbudgets .policy" in words
     assert "resources: [poddisruptionbudgets] verbs: [" in words
 
@@ -202,4 +202,4 @@ def test_connection_of_a_registered_cluster(ada, monkeypatch):
     result = ConnectionTest(reachable=True, kubernetes="v1.29.8", missing=MISSING, rule=scan_roles(MISSING))
     monkeypatch.setattr("migrations_app.use_cases.clusters.registration.try_cluster", lambda cluster_id: result)
     answer = ada.post(f"/clusters/{a_cluster('shop').pk}/connection")
-    assert "Connected, with 2 rights missing." in text(answer)
+    assert "Connected, with 2 required permissions missing." in text(answer)

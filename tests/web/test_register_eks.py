@@ -114,9 +114,9 @@ def test_a_proven_role_is_registered_and_scanned(ada, aws, woken, django_capture
     ("changes", "words"),
     [
         ({"draft": ""}, "Generate the external ID first"),
-        ({"draft": "forged"}, "karpdash gave no such draft to you"),
+        ({"draft": "forged"}, "this draft was not created for you"),
         ({"role_arn": ""}, "This field is required."),
-        ({"role_arn": "x"}, "the ARN of a role to take is needed"),
+        ({"role_arn": "x"}, "the ARN of the role to assume is needed"),
         ({"role_arn": "arn:aws:iam::999988887777:role/foreign"}, "the role is in account 999988887777"),
         ({"name": ""}, "This field is required."),
         ({"target": "9.99"}, "9.99"),
@@ -132,7 +132,7 @@ def test_an_unguarded_role_is_refused(ada, aws):  # T20
     aws.roles[ROLE] = ""
     answer = ada.post(NEW, form(draft))
     assert (answer.status_code, Cluster.objects.count()) == (422, 0)
-    assert "the role can be taken without the external id" in text(answer)
+    assert "the role can be assumed without the external id" in text(answer)
     assert hidden(answer) == draft.text
 
 
@@ -166,7 +166,10 @@ def test_the_test_tells_of_a_missing_guard(ada, aws):  # T20
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"draft": ""}, "The external id comes first"), ({"draft": "forged"}, "Refused. karpdash gave no such draft")],
+    [
+        ({"draft": ""}, "The external id comes first"),
+        ({"draft": "forged"}, "Refused. this draft was not created for you"),
+    ],
 )
 def test_nothing_to_test(ada, aws, changes, words):
     assert words in text(ada.post(NEW, form(eks.drafted(aws), do="test", **changes)))

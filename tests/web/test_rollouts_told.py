@@ -22,7 +22,7 @@ STOPPED = "Kill switch is on: all changes stopped."
 
 def given_up(**columns) -> Rollout:
     row = a_rollout(a_cluster("shop", source="kubeconfig"), state="draft", **columns)
-    cause = TransitionCause(code="no_successor", words="nothing takes over from Provisioner web")
+    cause = TransitionCause(code="no_successor", words="no NodePool replaces Provisioner web")
     transition(row, "expired", by=WORKER, cause=cause, finished_at=timezone.now())
     return row
 
@@ -31,7 +31,7 @@ def test_a_plan_that_could_not_be_made_did_not_expire(ada):
     row = given_up(parameters={"provisioners": ["web", "api"]})
     words = text(ada.get(f"/rollouts/{row.pk}", follow=True))
     assert ("Not possible" in words, "Expired" in words) == (True, False)
-    assert "nothing takes over from Provisioner web" in words
+    assert "no NodePool replaces Provisioner web" in words
 
 
 def test_a_change_of_state_moves_the_time_of_change(ada):

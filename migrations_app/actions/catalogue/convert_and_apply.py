@@ -88,7 +88,7 @@ def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
     name = f"{target.plural}.{target.group}"
     crd = next((row for row in inventory.crds.items if row.name == name), None)
     if crd is None or target.version not in crd.served:
-        words = f"the cluster serves no {target.kind} of {target.version}: bring the CRDs first"
+        words = f"the cluster serves no {target.kind} of {target.version}: upgrade the CRDs first"
         raise Unavailable(words, code="not_served")
 
 

@@ -84,7 +84,7 @@ def _refuse_without_successor(inventory: Inventory, old_pool: OldPool, *, chosen
         return
     others = [pool for pool in pools.living_pools(inventory) if pool not in chosen and pools.is_ready(pool)]
     if not others:
-        raise Unavailable(f"no other NodePool is ready to take the pods of {old_pool.name}", code="no_successor")
+        raise Unavailable(f"no other NodePool is ready for the pods of {old_pool.name}", code="no_successor")
 
 
 def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:

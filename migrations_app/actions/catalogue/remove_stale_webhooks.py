@@ -43,7 +43,9 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     running = context.running.release
     if running is None:
-        raise Unavailable("the running release is not known, so neither is what it ships", code="unknown_release")
+        raise Unavailable(
+            "the running release is not known, so its webhooks are not known either", code="unknown_release"
+        )
     off = _webhooks_off(context.inventory)
     for configuration in _ours(context.inventory):
         read = context.objects.get(_target(configuration))

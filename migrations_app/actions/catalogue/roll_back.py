@@ -26,7 +26,7 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
         raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
     undo_steps = tuple(inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm))
     if not any(undo_step.sends for undo_step in undo_steps):
-        raise Unavailable(f"nothing can be taken back: {undo_steps[0].step.note}", code="nothing_to_do")
+        raise Unavailable(f"nothing can be undone: {undo_steps[0].step.note}", code="nothing_to_do")
     yield from (undo_step.step for undo_step in undo_steps)
 
 

@@ -24,7 +24,9 @@ action = Action(
 def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     proposal = context.helm
     if proposal is None:
-        raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
+        raise Unavailable(
+            "what helm does can only be previewed in the cluster itself, by a real helm", code="helm_only_live"
+        )
     run = proposal.run
     title = f"Roll Helm release {run.namespace}/{run.release} back to revision {run.to} ({run.version})"
     yield helm_step(proposal, title=title)

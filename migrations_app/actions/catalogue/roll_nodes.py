@@ -79,7 +79,7 @@ def _chosen_nodes(inventory: Inventory, parameters: Parameters) -> Sequence[Node
     skipped = set(pools.chosen_names(parameters, "without"))
     going = [node for node in chosen if node.name not in skipped]
     if not going:
-        raise Unavailable("there is no node to be replaced", code="nothing_to_do")
+        raise Unavailable("there is no node to replace", code="nothing_to_do")
     return going
 
 
@@ -94,7 +94,7 @@ def _limits(context: PlanningContext, parameters: Parameters) -> RolloutLimits:
     if size is None:
         return context.limits
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
-        raise InvalidInput(f"a whole number from 1 to {most} is wanted", where="batch", code="bad_parameter")
+        raise InvalidInput(f"enter a whole number from 1 to {most}", where="batch", code="bad_parameter")
     return msgspec.structs.replace(context.limits, batch=size)
 
 
@@ -112,7 +112,7 @@ def _to_taint(context: PlanningContext, going: Sequence[NodeRemoval]) -> list[Pr
 def _refuse_without_nodepool(inventory: Inventory) -> None:
     """Raises Unavailable without a ready NodePool: the pods of a deleted Provisioner would stay pending."""
     if not any(pools.is_ready(pool) for pool in pools.living_pools(inventory)):
-        raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
+        raise Unavailable("no NodePool is ready to launch the replacement nodes", code="no_successor")
 
 
 def _taint(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:

@@ -62,14 +62,14 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 def _replaced_by(parameters: Parameters) -> str:
     by = parameters.get("by") or DRIFT
     if by not in (DRIFT, BY_EXPIRY):
-        raise InvalidInput(f"{DRIFT} or {BY_EXPIRY} is wanted", where="by", code="bad_parameter")
+        raise InvalidInput(f"choose {DRIFT} or {BY_EXPIRY}", where="by", code="bad_parameter")
     return str(by)
 
 
 def _seconds(parameters: Parameters) -> int:
     number = parameters.get("seconds", SHORT_LIFE.seconds)
     if not isinstance(number, int) or isinstance(number, bool) or not SHORT_LIFE.least <= number <= SHORT_LIFE.most:
-        words = f"a whole number from {SHORT_LIFE.least} to {SHORT_LIFE.most} is wanted"
+        words = f"enter a whole number from {SHORT_LIFE.least} to {SHORT_LIFE.most}"
         raise InvalidInput(words, where="seconds", code="bad_parameter")
     return number
 
@@ -101,7 +101,7 @@ def _refuse_without_drift(
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
     if unreached and not replaced:
         owners = nodes.name_list(provisioner.name for provisioner in provisioners)
-        words = f"none of {nodes.counted(len(unreached), 'node')} of {owners} can drift: no hash is on them"
+        words = f"none of {nodes.counted(len(unreached), 'node')} of {owners} can drift: they have no hash"
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
 

@@ -32,7 +32,9 @@ action = Action(
 def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     proposal = context.helm
     if proposal is None:
-        raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
+        raise Unavailable(
+            "what helm does can only be previewed in the cluster itself, by a real helm", code="helm_only_live"
+        )
     run = proposal.run
     back, reason = _rollback(proposal)
     yield helm_step(

@@ -72,10 +72,10 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     target = delivery_target(delivery.delivery)
     read = context.objects.get(without_uid(target))
     if context.edits is None or read is None:
-        raise Unavailable("what a delivery brings is only known from the cluster itself", code="delivery_only_live")
+        raise Unavailable("what a delivery applies can only be read from the cluster itself", code="delivery_only_live")
     refuse_written(delivery, read)
     if read.get("operation") is not None:
-        raise Unavailable(f"{delivery.display_name} is being synced: wait until that has ended", code="busy")
+        raise Unavailable(f"{delivery.display_name} is being synced: wait until the sync has ended", code="busy")
     to = _target_release(context, parameters)
     patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=context.edits)
     if patch == {"spec": {}}:

@@ -74,13 +74,17 @@ def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
     for name in ("services", "endpoints"):
         part = inventory.part(name)
         if isinstance(part, Unseen):
-            raise Unavailable(f"whether the conversion answers is not known: {name}: {part.why}", code="not_seen")
+            raise Unavailable(
+                f"it is not known whether the conversion webhook answers: {name}: {part.why}", code="not_seen"
+            )
     target = ServiceReference(
         namespace=str(service.get("namespace", "")), name=str(service.get("name", "")), port=service.get("port")
     )
     problem = service_problem(inventory, target)
     if problem:
-        words = f"{crd} would be converted by {target.namespace}/{target.name}, and every read of it fail: {problem}"
+        words = (
+            f"{crd} would be converted by {target.namespace}/{target.name}, and every read of it would fail: {problem}"
+        )
         raise Unavailable(words, code="conversion_unanswered")
 
 
@@ -118,7 +122,7 @@ def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
     version = chart.get("version") if isinstance(chart, dict) else None
     if parse(version) != release:
         chart_version = str(version)[:40] if version else "no version"
-        raise Unavailable(f"the chart says {chart_version}, and {release} is wanted", code="other_release")
+        raise Unavailable(f"the chart is of {chart_version}, and {release} is needed", code="other_release")
 
 
 def _documents(files: Mapping[str, bytes]) -> list[Body]:
@@ -132,7 +136,7 @@ def _documents(files: Mapping[str, bytes]) -> list[Body]:
     ]
     for document in flat:
         if not isinstance(document, dict) or document.get("kind") != "CustomResourceDefinition":
-            raise Unavailable("the chart holds something else than CRDs beside them", code="strange_chart")
+            raise Unavailable("the chart contains other objects than CRDs", code="strange_chart")
     return flat
 
 
@@ -161,7 +165,7 @@ def _refuse_other_versions(crd: Body, row: Crd) -> None:
     )
     same_names = names == ("apiextensions.k8s.io/v1", row.kind.group, row.kind.plural, row.kind.kind)
     if not same_names or flags != {(version.name, version.served, version.storage) for version in row.versions}:
-        words = f"{row.name} of the chart serves or stores other versions than its release does"
+        words = f"{row.name} of the chart serves or stores other versions than in its release"
         raise Unavailable(words, code="strange_chart")
 
 
@@ -217,9 +221,9 @@ def planned_release(inventory: Inventory, running: DetectedRelease, *, wanted: s
     upgrade_path = path(running, target=wanted or None, kubernetes=kubernetes_minor(version))
     hops = upgrade_path.steps
     if not hops:
-        raise Unavailable(f"{upgrade_path.current} is as far as the way goes", code="nothing_to_do")
+        raise Unavailable(f"{upgrade_path.current} is the newest release on the upgrade path", code="nothing_to_do")
     if wanted and len(hops) > 1:
-        words = f"{upgrade_path.target} is {len(hops)} hops away; the next one lands on {hops[0].release}"
+        words = f"{upgrade_path.target} is {len(hops)} hops away; the next one ends at {hops[0].release}"
         raise Unavailable(words, code="not_next")
     return hops[0].release
 

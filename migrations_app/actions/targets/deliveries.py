@@ -67,7 +67,7 @@ def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
         _refuse_kept(delivery.display_name, delivery.elsewhere)
     if delivery.delivery.kind == HELM_RELEASE and not syncs_by_itself(delivery.delivery):
         raise Unavailable(
-            f"{delivery.display_name} is suspended and would bring nothing: resume it first", code="suspended"
+            f"{delivery.display_name} is suspended and would apply nothing: resume it first", code="suspended"
         )
     return delivery
 
@@ -80,7 +80,7 @@ def place_of(delivery: ChartDelivery) -> ChartPlace:
 
 
 def _refuse_kept(delivery_name: str, writer: str) -> NoReturn:
-    raise Unavailable(f"{delivery_name} is not its own source, but {writer}: change it there", code="kept")
+    raise Unavailable(f"the source of {delivery_name} is {writer}: change it there", code="kept")
 
 
 def refuse_written(delivery: ChartDelivery, read: Tree) -> None:
@@ -166,7 +166,7 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
     patch = between(before, after)
     bodies = (patch, undo_patch(patch, before), *trees)
     if any(hidden(body) != body for body in bodies):
-        words = "a value that looks like a secret would have to stand in the plan: change it by hand first"
+        words = "the plan would contain a value that looks like a secret: change it yourself first"
         raise InvalidInput(words, code="secret_value")
     return {"spec": patch}
 

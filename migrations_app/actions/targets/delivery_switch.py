@@ -45,7 +45,7 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
     }
     names = parameters.get(NAMES) or ()
     if isinstance(names, str) or not isinstance(names, list | tuple):
-        raise InvalidInput("a list of names is wanted", where=NAMES, code="bad_parameter")
+        raise InvalidInput("enter a list of names", where=NAMES, code="bad_parameter")
     for text in names:
         if text not in by_name:
             raise InvalidInput(f"not among the deliveries of Karpenter: {str(text)[:120]}", where=NAMES, code="gone")
@@ -117,9 +117,7 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
         setting = ""
     good = isinstance(setting, dict) if target.kind == APPLICATION else setting in (None, False)
     if not good:
-        words = (
-            f"{target.display_name}: the annotation {PAUSED} does not say how it was; resume it by hand and take it off"
-        )
+        words = f"{target.display_name}: the annotation {PAUSED} lacks the former state; resume and remove it yourself"
         raise Unavailable(words, code="changed")
     return setting
 
@@ -150,5 +148,5 @@ def refuse_owned(deliveries: Iterable[GitOpsDelivery]) -> None:
         display_name_of(delivery) for delivery in deliveries if delivery.metadata.owner("ApplicationSet") is not None
     ]
     if owned:
-        words = f"an ApplicationSet writes {', '.join(owned)}, and would undo the pause: pause it there"
+        words = f"an ApplicationSet writes {', '.join(owned)}, and would revert the pause: pause it there"
         raise Unavailable(words, code="kept")

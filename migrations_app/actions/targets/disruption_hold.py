@@ -119,8 +119,8 @@ def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain J
     except ValueError:
         budgets = ""
     if budgets is not None and not _is_list(budgets):
-        words = f"NodePool {pool.name}: the annotation {HELD} does not tell its budgets; restore them by hand"
-        raise Unavailable(f"{words} and take it off", code="changed")
+        words = f"NodePool {pool.name}: the annotation {HELD} does not contain its budgets; restore them yourself"
+        raise Unavailable(f"{words} and remove the annotation", code="changed")
     return budgets
 
 

@@ -29,7 +29,9 @@ def _refuse_kept(inventory: Inventory) -> None:
     controller = installation(inventory)
     tool = REVERTS.get(controller.managed.by) if controller else None
     if tool:
-        raise Unavailable(f"{tool} keeps the controller and would undo what helm does: change it there", code="kept")
+        raise Unavailable(
+            f"{tool} manages the controller and would revert what helm does: change it there", code="kept"
+        )
 
 
 def refuse_without_rollback(running: str, to: str, *, chart: str = CHART) -> None:

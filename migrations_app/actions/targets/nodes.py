@@ -162,7 +162,10 @@ def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_dat
     if stuck_nodes:
         words = "; ".join(f"{name}: {name_list(reasons)}" for name, reasons in list(stuck_nodes.items())[:NAMES_SAID])
         more = f"; and {counted(len(stuck_nodes) - NAMES_SAID, 'more node')}" if len(stuck_nodes) > NAMES_SAID else ""
-        raise Unavailable(f"these pods or marks keep nodes, unless they are listed: {words}{more}", code="protected")
+        raise Unavailable(
+            f"these pods or annotations prevent the replacement of nodes, unless they are listed: {words}{more}",
+            code="protected",
+        )
 
 
 def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str]:

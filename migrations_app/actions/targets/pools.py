@@ -82,7 +82,7 @@ def chosen_names(parameters: Parameters, name: str) -> tuple[str, ...]:
     """The chosen names, each once. Raises InvalidInput for an invalid object name."""
     values = parameters.get(name) or ()
     if isinstance(values, str) or not isinstance(values, list | tuple):
-        raise InvalidInput("a list of names is wanted", where=name, code="bad_parameter")
+        raise InvalidInput("enter a list of names", where=name, code="bad_parameter")
     return tuple(dict.fromkeys(checked_name(text if isinstance(text, str) else "") for text in values))
 
 
@@ -93,7 +93,7 @@ def chosen_owners(parameters: Parameters, *, existing: Collection[PoolName]) -> 
     """
     values = parameters.get("pools") or ()
     if isinstance(values, str) or not isinstance(values, list | tuple):
-        raise InvalidInput("a list of names is wanted", where="pools", code="bad_parameter")
+        raise InvalidInput("enter a list of names", where="pools", code="bad_parameter")
     return {_owner(text if isinstance(text, str) else "", existing) for text in values}
 
 
@@ -105,7 +105,7 @@ def _owner(text: str, existing: Collection[PoolName]) -> PoolName:
         raise InvalidInput(f"not among Karpenter's nodes: {text}", where="pools", code="unknown_name")
     if len(matches) > 1:
         both = " or ".join("/".join(pool) for pool in matches)
-        raise InvalidInput(f"{name} stands for two: say {both}", where="pools", code="ambiguous_name")
+        raise InvalidInput(f"{name} is the name of two objects: enter {both}", where="pools", code="ambiguous_name")
     return matches[0]
 
 
@@ -150,7 +150,7 @@ def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -
         reasons = [_obstacle(provisioner, pool) for pool in living_pools(inventory)]
         if all(reasons):
             reason = min(reasons, key=len) if reasons else "there is no NodePool"
-            raise Unavailable(f"nothing takes over from Provisioner {provisioner.name}: {reason}", code="no_successor")
+            raise Unavailable(f"no NodePool replaces Provisioner {provisioner.name}: {reason}", code="no_successor")
 
 
 def _obstacle(old: Provisioner, pool: NodePool) -> str:
@@ -166,7 +166,9 @@ def refuse_other_release(context: PlanningContext) -> None:
     if running is None:
         raise Unavailable(f"which release runs is not known: {context.running.how}", code="release_unknown")
     if running.minor != ROLLS_ON.minor:
-        raise Unavailable(f"NodePools take over on {ROLLS_ON.minor}, and {running} runs", code="wrong_release")
+        raise Unavailable(
+            f"NodePools can replace Provisioners on {ROLLS_ON.minor} only, and {running} runs", code="wrong_release"
+        )
 
 
 def has_drain_taint(provisioner: Provisioner) -> bool:
@@ -265,7 +267,7 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], T
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
     provisioner_names, nodepool_names = (chosen_names(parameters, name) for name in ("provisioners", "nodepools"))
     if provisioner_names and nodepool_names:
-        raise InvalidInput("Provisioners or NodePools, not both at once", where="nodepools", code="bad_parameter")
+        raise InvalidInput("choose either Provisioners or NodePools, not both", where="nodepools", code="bad_parameter")
     alpha = bool(provisioner_names) or (old and not nodepool_names)
     kinds_chosen = ("Provisioner", "AWSNodeTemplate") if alpha else ("NodePool", "EC2NodeClass")
     named = provisioner_names or nodepool_names
@@ -306,7 +308,7 @@ def class_of(tree: Tree) -> str:
 def _node_role(parameters: Parameters) -> str | None:
     role = parameters.get("node_role") or None
     if role is not None and (not isinstance(role, str) or not names.ROLE_NAME.fullmatch(role)):
-        raise InvalidInput("the name of an IAM role is wanted, not its ARN", where="node_role", code="bad_parameter")
+        raise InvalidInput("enter the name of an IAM role, not its ARN", where="node_role", code="bad_parameter")
     return role
 
 
@@ -343,5 +345,5 @@ def _refuse_placeholders(new_objects: list[Successor]) -> None:
     for successor in new_objects:
         if any(True for _ in placeholder_paths(successor.body)):
             raise Unavailable(
-                f"{successor.target.display_name} still holds a placeholder: name the node role", code="loss"
+                f"{successor.target.display_name} still contains a placeholder: name the node role", code="loss"
             )

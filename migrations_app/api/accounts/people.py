@@ -1,5 +1,5 @@
-"""Resources people and teams: accounts and the members of teams, for callers who may appoint; as on the page People and
-roles.
+"""Resources people and teams: accounts and the members of teams, for callers who may give roles; as on the page People
+and roles.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ from migrations_app.use_cases.accounts.management import LONGEST, MOST_MEMBERS, 
 
 
 class AccountRowSerializer(StructSerializer):
-    """A person's account. `everything`: a superuser; `local`: it has a password; `waiting`: it has none yet."""
+    """A person's account. `everything`: a superuser; `local`: it has a password; `waiting`: it has no password yet."""
 
     struct = AccountRow
 
@@ -36,14 +36,15 @@ class NewAccountSerializer(StrictSerializer):
 
 
 class MadeAccountSerializer(AccountRowSerializer):
-    """A new account. `secret` is its one-time password, shown once; for a token it is empty, and the account waits for
-    its first password, from the page People and roles or from `karpdash person reset`."""
+    """A new account. `secret` is its one-time password, shown once. A token gets an empty one, and the account waits
+    for its first password, from the page People and roles or from `karpdash person reset`.
+    """
 
     secret = OutputText()
 
 
 class AccountChangeSerializer(StrictSerializer):
-    active = serializers.BooleanField(help_text="False ends its sessions and tokens for good.")
+    active = serializers.BooleanField(help_text="False closes the account and ends its sessions and tokens for good.")
 
 
 class TeamSerializer(StructSerializer):
@@ -62,7 +63,7 @@ class NewTeamSerializer(StrictSerializer):
 
 
 class TeamChangeSerializer(StrictSerializer):
-    """Accounts to add and to remove, by name: all of them, or none."""
+    """Accounts to add and to remove, by name. If one of them is not accepted, nothing is changed."""
 
     add = serializers.ListField(child=Text(max_length=LONGEST), required=False, default=list, max_length=MOST_MEMBERS)
     remove = serializers.ListField(
@@ -80,14 +81,16 @@ class PeopleView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """All by name, also those that are closed; service accounts are none of them."""
+        """All accounts of people by name, closed ones included; service accounts are not listed here."""
         query = query_params(request, PagedSerializer)
         page = people.account_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=AccountRowSerializer)
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Makes an account without a role. Asked with a token it has no password: nobody signs in as it yet."""
+        """Creates an account without a role. If a token creates it, it has no password, so nobody can sign in with it
+        yet.
+        """
         body = body_params(request, NewAccountSerializer)
         secret = management.make_account(body["name"], person=caller_of(request))
         row = people.account_named(body["name"])
@@ -112,7 +115,7 @@ class PersonView(Endpoint):
         return _account(people.account_of(id))
 
     def patch(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
-        """Closes an account, or opens it again without its sessions and tokens."""
+        """Closes or reopens an account. A reopened account has none of its former sessions and tokens."""
         row = people.account_of(id)
         etags.require_match(request, _account_tag(row))
         body = body_params(request, AccountChangeSerializer)
@@ -130,14 +133,14 @@ class TeamsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """All by name, with their members."""
+        """All teams by name, with their members."""
         query = query_params(request, PagedSerializer)
         page = people.team_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=TeamSerializer)
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Makes a team with these members, or none of it."""
+        """Creates a team with these members; if one of them does not exist, nothing is created."""
         body = body_params(request, NewTeamSerializer)
         management.create_team(body["name"], members=body["members"], person=caller_of(request))
         row = people.team_named(body["name"].strip())
@@ -162,7 +165,7 @@ class TeamView(Endpoint):
         return _team(people.team_of(id))
 
     def patch(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
-        """Adds and removes members; what is so already stays so."""
+        """Adds and removes members; accounts already in that state are unchanged."""
         row = people.team_of(id)
         etags.require_match(request, _team_tag(row))
         body = body_params(request, TeamChangeSerializer)
@@ -171,7 +174,7 @@ class TeamView(Endpoint):
         return _team(people.team_of(id))
 
     def delete(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
-        """Removes the team with the roles that were given to it; its members stay."""
+        """Removes the team and its roles; the accounts of its members stay."""
         row = people.team_of(id)
         etags.require_match(request, _team_tag(row))
         management.remove_team(row.name, person=caller_of(request))

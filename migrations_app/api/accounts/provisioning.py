@@ -1,5 +1,5 @@
-"""Resource provisioning-tokens: SCIM tokens of directories, for callers who may appoint. A person creates them, on the
-page.
+"""Resource provisioning-tokens: SCIM tokens of directories, for callers who may give roles. A person creates
+them, in the browser.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from migrations_app.use_cases.accounts.directory_tokens import revoke_provisioni
 
 
 class ProvisioningTokenRowSerializer(StructSerializer):
-    """A token of a directory, good for /scim/v2 and nothing else. Its secret was shown once, on the page."""
+    """A token of a directory, valid for /scim/v2 only. Its secret was shown once, in the browser."""
 
     struct = ProvisioningTokenRow
 
@@ -40,13 +40,13 @@ class ProvisioningTokensView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """All of them, newest first, on one page."""
+        """All tokens of directories, newest first, on one page."""
         query_params(request, StrictSerializer)
         return page_answer(request, Page(provisioning_tokens(), ""), shape=ProvisioningTokenRowSerializer)
 
 
 class ProvisioningTokenView(Endpoint):
-    """One of them."""
+    """One token of a directory."""
 
     needs = {"GET": APPOINT, "DELETE": APPOINT}
     operations = {
@@ -61,7 +61,7 @@ class ProvisioningTokenView(Endpoint):
         return Response(ProvisioningTokenRowSerializer(row).data, headers={"ETag": _tag(row)})
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Ends the token at once."""
+        """Revokes the token at once."""
         etags.require_match(request, _tag(provisioning_token_of(id)))
         revoke_provisioning_token(id, person=caller_of(request))
         return Response(status=204)

@@ -1,4 +1,5 @@
-"""Resources service-accounts (accounts of programs) and service-tokens (their tokens), for callers who may appoint."""
+"""Resources service-accounts (accounts of programs) and service-tokens (their tokens), for callers who may give
+roles."""
 
 import uuid
 from collections.abc import Mapping
@@ -35,14 +36,14 @@ DAYS = "1 to 365; null for a token that never ends, which takes no other scope t
 
 
 class ServiceRowSerializer(StructSerializer):
-    """A service account: a program, not a person. It never approves, sets no policies and appoints nobody."""
+    """A service account: a program, not a person. It cannot approve, set policies or give roles."""
 
     struct = ServiceRow
     leave_out = ("version",)
 
 
 class ServiceTokenRowSerializer(StructSerializer):
-    """A token of a service account; its secret was shown once. `expires_at` is null for one that never ends."""
+    """A token of a service account; its secret was shown once. `expires_at` is null for one that does not expire."""
 
     struct = ServiceTokenRow
 
@@ -64,7 +65,7 @@ def _rules(**options: Any) -> dict[str, serializers.Field[Any, Any, Any, Any]]: 
         "role": serializers.ChoiceField(choices=PROGRAM_ROLES, **options),
         "scopes": _scopes(**options),
         "purpose": Text(required=False, allow_blank=True, max_length=LONGEST_PURPOSE),
-        "everywhere": serializers.BooleanField(required=False, help_text="Over every cluster, also future ones."),
+        "everywhere": serializers.BooleanField(required=False, help_text="Over every cluster, future ones included."),
         "groups": serializers.ListField(
             child=serializers.UUIDField(), required=False, max_length=MOST_GROUPS, help_text="Over their clusters only."
         ),
@@ -77,7 +78,7 @@ def _rules(**options: Any) -> dict[str, serializers.Field[Any, Any, Any, Any]]: 
 class NewServiceSerializer(StrictSerializer):
     """Either `everywhere` is true, or `groups` names one or more."""
 
-    name = Text(max_length=60, help_text="Small letters, digits and hyphens; used once for ever.")
+    name = Text(max_length=60, help_text="Lower-case letters, digits and hyphens. A name is never used again.")
 
     def get_fields(self) -> dict[str, Any]:
         """Returns the name, and the fields of a change."""
@@ -85,7 +86,7 @@ class NewServiceSerializer(StrictSerializer):
 
 
 class ServiceChangeSerializer(StrictSerializer):
-    """What is left out stays as it is; `groups` and `everywhere` replace each other."""
+    """Fields that are left out are unchanged; `groups` and `everywhere` replace each other."""
 
     def get_fields(self) -> dict[str, Any]:
         """Returns the fields that limit what the account may do."""
@@ -93,7 +94,7 @@ class ServiceChangeSerializer(StrictSerializer):
 
 
 class NewServiceTokenSerializer(StrictSerializer):
-    """No scope that the account lacks."""
+    """The scopes must be among those of the account."""
 
     name = Text(max_length=80)
     scopes = _scopes()
@@ -110,14 +111,14 @@ class ServicesView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """All by name, also those that ended."""
+        """All service accounts by name, ended ones included."""
         query = query_params(request, PagedSerializer)
         page = service_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ServiceRowSerializer)
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Makes a service account without a token."""
+        """Creates a service account without a token."""
         body = body_params(request, NewServiceSerializer)
         refuse_wider(request, body["scopes"])
         service_id = services.create_service(body["name"], _rules_of(body, {}), person=caller_of(request))
@@ -142,7 +143,7 @@ class ServiceView(Endpoint):
         return _service_answer(id)
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Changes what it may do at most; its tokens obey from their next request on."""
+        """Changes what the account may do at most. The change holds from the next request of each of its tokens."""
         row = service_of(id)
         etags.require_match(request, etags.of_version(row.version))
         body = body_params(request, ServiceChangeSerializer, partial=True)
@@ -152,7 +153,7 @@ class ServiceView(Endpoint):
         return _service_answer(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Ends it with its tokens, for good. The row stays, for the audit log."""
+        """Ends the account and its tokens for good. The row stays, for the audit log."""
         etags.require_match(request, etags.of_version(service_of(id).version))
         services.end_service(id, person=caller_of(request))
         return Response(status=204)
@@ -172,7 +173,7 @@ class ServiceTokensView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Newest first."""
+        """Tokens of the service account, newest first."""
         query = query_params(request, PagedSerializer)
         page = service_token_page(service_of(id).id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ServiceTokenRowSerializer)
@@ -209,14 +210,14 @@ class ServiceTokenView(Endpoint):
         return answer
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Ends the token at once."""
+        """Revokes the token at once."""
         etags.require_match(request, _tag(service_token_of(id)))
         service_tokens.revoke_service_token(id, person=caller_of(request))
         return Response(status=204)
 
 
 def _rules_of(body: Mapping[str, Any], before: Mapping[str, Any]) -> ServiceRules:
-    """Returns the current rules with those of the request over them."""
+    """Returns the current rules, changed as the request says."""
     rules: dict[str, Any] = {"purpose": "", "everywhere": False, "groups": (), "networks": ()} | dict(before)
     if body.get("groups"):
         rules["everywhere"] = False

@@ -31,7 +31,7 @@ APPOINT = EndpointPermission("admin", "change_grant")
 
 
 class GrantRowSerializer(StructSerializer):
-    """A role of a person or of a team. `over` is null where it is over every cluster."""
+    """A role of a person or of a team. `over` is null for a role over every cluster."""
 
     struct = GrantRow
 
@@ -39,7 +39,7 @@ class GrantRowSerializer(StructSerializer):
 
 
 class NewGrantSerializer(StrictSerializer):
-    """To a person or to a team, by name; over a group of clusters, or with null over every cluster."""
+    """A role for a person or a team, by name, over a group of clusters; with `over` null, over every cluster."""
 
     role = serializers.ChoiceField(choices=tuple(ROLES))
     person = Text(required=False, max_length=LONGEST)
@@ -48,7 +48,7 @@ class NewGrantSerializer(StrictSerializer):
 
 
 class GrantsView(Endpoint):
-    """Roles that were given."""
+    """Roles of people and teams."""
 
     needs = {"GET": APPOINT, "POST": APPOINT}
     operations = {
@@ -65,7 +65,7 @@ class GrantsView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Gives a role. A token gives none to its own owner, nor to a team that they are in."""
+        """Gives a role. A token cannot give one to its own owner, nor to a team of its owner."""
         grant_id = management.grant_role(
             RoleGrant(**body_params(request, NewGrantSerializer)), person=caller_of(request)
         )
@@ -75,7 +75,7 @@ class GrantsView(Endpoint):
 
 
 class GrantView(Endpoint):
-    """One role that was given; it never changes."""
+    """One grant; it never changes."""
 
     needs = {"GET": APPOINT, "DELETE": APPOINT}
     operations = {
@@ -89,7 +89,7 @@ class GrantView(Endpoint):
         return _grant(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Takes the role back at once. The last one that lets somebody appoint others stays."""
+        """Revokes the role at once. The last grant with which a person can give roles cannot be revoked."""
         etags.require_match(request, etags.of_bytes(grant_of(id).id.bytes))
         management.revoke_role(id, person=caller_of(request))
         return Response(status=204)
@@ -113,7 +113,7 @@ class IssuedTokenSerializer(TokenRowSerializer):
 
 
 class NewTokenSerializer(StrictSerializer):
-    """A token can ask for no scope that the asking token lacks."""
+    """With a token, only scopes that this token has can be requested."""
 
     name = Text(max_length=80)
     scopes = serializers.ListField(child=serializers.ChoiceField(choices=SCOPES), allow_empty=False, max_length=10)
@@ -121,7 +121,7 @@ class NewTokenSerializer(StrictSerializer):
 
 
 class TokensView(Endpoint):
-    """One's own tokens."""
+    """The caller's own tokens."""
 
     needs = {"GET": READ, "POST": EndpointPermission("admin")}
     operations = {
@@ -130,7 +130,7 @@ class TokensView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Tokens of the asking user, newest first."""
+        """Tokens of the caller, newest first."""
         query = query_params(request, PagedSerializer)
         page = token_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=TokenRowSerializer)
@@ -149,7 +149,7 @@ class TokensView(Endpoint):
 
 
 class TokenView(Endpoint):
-    """One of one's own tokens."""
+    """One of the caller's own tokens."""
 
     needs = {"GET": READ, "DELETE": EndpointPermission("admin")}
     operations = {
@@ -166,7 +166,7 @@ class TokenView(Endpoint):
         return answer
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Ends the token at once."""
+        """Revokes the token at once."""
         etags.require_match(request, _tag(token_of(id, owner_id=person(request).pk)))
         tokens.revoke(id, owner_id=person(request).pk)
         return Response(status=204)

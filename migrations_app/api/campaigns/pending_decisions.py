@@ -1,4 +1,4 @@
-"""REST of what waits for people in a campaign: programs read it, people decide in the browser."""
+"""REST of the decisions that wait for people in a campaign: programs read them, people decide in the browser."""
 
 import uuid
 from typing import NoReturn
@@ -19,7 +19,7 @@ from migrations_app.queries.campaigns.pending_decisions import MOST_ON_A_PAGE, W
 
 
 class WaitingDecisionSerializer(StructSerializer):
-    """One plan that waits for approval, or that differs from what was shown, or one step that waits for a person."""
+    """One plan that waits for approval, one plan that differs from the approved one, or one step to confirm."""
 
     struct = WaitingDecision
     leave_out = ("nonce",)
@@ -29,20 +29,20 @@ class WaitingDecisionSerializer(StructSerializer):
 
 
 class WaitingSerializer(serializers.Serializer[object]):
-    """All of it, by wave."""
+    """Everything that waits for a person, by wave."""
 
     waiting = WaitingDecisionSerializer(many=True)
 
 
 class DecidingSerializer(StrictSerializer):
-    """The keys of what is decided on."""
+    """The keys of the decisions."""
 
     decisions = serializers.ListField(child=Text(max_length=200), max_length=MOST_ON_A_PAGE)
     note = Text(required=False, allow_blank=True, max_length=2000, default="")
 
 
 class CampaignWaitingView(Endpoint):
-    """What waits for people in a campaign."""
+    """The decisions that wait for people in a campaign."""
 
     needs = {"GET": READ}
     operations = {"GET": Operation("campaigns_waiting_list", answer=WaitingSerializer)}
@@ -55,7 +55,7 @@ class CampaignWaitingView(Endpoint):
 
 
 class CampaignDecideView(Endpoint):
-    """Deciding on many at once is for people in the browser (A42)."""
+    """Deciding on several at once; only people can, in the browser (A42)."""
 
     needs = {"POST": READ}
     operations = {"POST": Operation("campaigns_decide", body=DecidingSerializer)}

@@ -33,14 +33,14 @@ PLAIN_GATES, PLAIN_LIMITS = Gates(), Limits()
 
 
 class CampaignLineSerializer(StructSerializer):
-    """One recipe over many clusters, without them."""
+    """A campaign without its clusters."""
 
     struct = CampaignRow
     leave_out = ("author_id",)
 
 
 class CampaignMemberSerializer(StructSerializer):
-    """One cluster: waiting, preparing, asking, running, stopped, done or out, with the code of why."""
+    """One cluster: waiting, preparing, asking, running, stopped, done or out, with the code of the reason."""
 
     struct = MemberRow
 
@@ -58,7 +58,7 @@ class CampaignAgreedSerializer(StructSerializer):
 
 
 class CampaignForecastSerializer(StructSerializer):
-    """What the whole would do, from stored scans; null where the number of a cluster is not known."""
+    """What the campaign would do, from stored scans; null if the number of a cluster is not known."""
 
     struct = CampaignForecast
 
@@ -66,15 +66,15 @@ class CampaignForecastSerializer(StructSerializer):
 
 
 class CampaignWholeSerializer(CampaignLineSerializer):
-    """With its recipe, its waves and what it would do; its clusters are a list of their own."""
+    """A campaign with its recipe, its waves and what it would do. Its clusters are at campaigns/{id}/clusters."""
 
-    recipe = serializers.DictField(help_text="As it was asked for, with the defaults filled in.")
+    recipe = serializers.DictField(help_text="As it was requested, with the defaults filled in.")
     needed = serializers.IntegerField(help_text="Approvals that the policies ask for now.")
     agreed = CampaignAgreedSerializer(many=True)
     waves = CampaignWaveSerializer(many=True)
     forecast = CampaignForecastSerializer()
     hidden = serializers.IntegerField(help_text="Clusters that the caller may not see.")
-    projected_end = serializers.DateTimeField(allow_null=True, help_text="At the pace so far; null where not known.")
+    projected_end = serializers.DateTimeField(allow_null=True, help_text="At the pace so far; null if not known.")
 
 
 class CampaignQuerySerializer(PagedSerializer):
@@ -85,23 +85,24 @@ class CampaignQuerySerializer(PagedSerializer):
 
 
 class CampaignMemberQuerySerializer(PagedSerializer):
-    state = serializers.ChoiceField(required=False, choices=MEMBER_STATES, help_text="Clusters in that state alone.")
+    state = serializers.ChoiceField(required=False, choices=MEMBER_STATES, help_text="Only clusters in that state.")
 
 
 class SelectionSerializer(StrictSerializer):
-    """Clusters that the caller may operate: in one of the groups, in one of the environments, with every label."""
+    """Clusters that the caller may operate, and that are in one of the groups, in one of the environments, and have
+    every label."""
 
     groups = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=50)
     environments = serializers.ListField(child=Text(max_length=40), required=False, default=list, max_length=50)
     labels = serializers.DictField(child=Text(max_length=120), required=False, default=dict)
     clusters = serializers.ListField(
         child=serializers.UUIDField(), required=False, default=list, max_length=MOST_CLUSTERS,
-        help_text="Single clusters; empty for all that the rest finds.",
+        help_text="Single clusters; empty for all that match the other fields.",
     )  # fmt: skip
 
 
 class CampaignLimitsSerializer(StrictSerializer):
-    """How many clusters are in work at once; 0 for no limit. The region is the cluster's label `region`."""
+    """How many clusters are in progress at once; 0 for no limit. The region is the cluster's label `region`."""
 
     at_once = StrictInteger(required=False, default=PLAIN_LIMITS.at_once, min_value=1, max_value=MOST_CLUSTERS)
     per_region = StrictInteger(required=False, default=0, min_value=0, max_value=MOST_CLUSTERS)
@@ -109,7 +110,7 @@ class CampaignLimitsSerializer(StrictSerializer):
 
 
 class CampaignGatesSerializer(StrictSerializer):
-    """What opens the next wave, besides every cluster before it being done."""
+    """What a wave waits for, besides the clusters of the waves before it."""
 
     soak_seconds = StrictInteger(
         required=False, default=PLAIN_GATES.soak_seconds, min_value=0, max_value=LONGEST_GATE_SOAK
@@ -119,13 +120,13 @@ class CampaignGatesSerializer(StrictSerializer):
 
 
 class NewCampaignSerializer(StrictSerializer):
-    """The recipe. Sizes of waves: 0 stands for all clusters that are left."""
+    """The recipe of a campaign. As the size of a wave, 0 means all remaining clusters."""
 
     name = Text(max_length=LONGEST_CAMPAIGN_NAME)
     selection = SelectionSerializer(required=False, default=dict)
     to = Text(
         required=False, allow_blank=True, max_length=40, default="",
-        help_text="A hop, a minor or a release at which each cluster ends; empty: the next hop of each.",
+        help_text="A hop, a minor or a release to which each cluster is upgraded; empty: the next hop of each.",
     )  # fmt: skip
     covers = serializers.ChoiceField(required=False, choices=COVERABLE, default="high")
     parameters = serializers.DictField(
@@ -143,7 +144,7 @@ class NewCampaignSerializer(StrictSerializer):
     stop_all = serializers.BooleanField(required=False, default=False)
     weighed = Text(
         required=False, allow_blank=True, max_length=LONGEST_NOTE, default="",
-        help_text="What was weighed for all clusters; empty: each cluster asks a person where only a person can tell.",
+        help_text="Confirmation of manual checks, for all clusters; empty: a person confirms them for each cluster.",
     )  # fmt: skip
     accepts = serializers.BooleanField(
         required=False, default=False,
@@ -151,17 +152,17 @@ class NewCampaignSerializer(StrictSerializer):
     )  # fmt: skip
     destroys = serializers.ListField(
         child=serializers.ChoiceField(choices=FORECAST), required=False, default=list, max_length=len(FORECAST),
-        help_text="Actions whose plans that delete the approval also covers, of the objects of the preview alone.",
+        help_text="Actions for which the approval also covers plans that delete objects of the preview.",
     )  # fmt: skip
     unseen = serializers.BooleanField(
-        required=False, default=False, help_text="Whether the approval also covers plans that are made on the way."
+        required=False, default=False, help_text="Whether the approval also covers plans that are made later."
     )
     ticket = Text(required=False, allow_blank=True, max_length=200, default="")
     note = Text(required=False, allow_blank=True, max_length=2000, default="")
 
 
 class CampaignStartSerializer(StrictSerializer):
-    """The digest of the campaign that was looked at."""
+    """The digest of the campaign as it was read."""
 
     digest = Text(max_length=64)
 
@@ -171,14 +172,14 @@ class CampaignReasonSerializer(StrictSerializer):
 
 
 class WaveOpenSerializer(StrictSerializer):
-    """The number of the wave, the first being 1, and why it may begin."""
+    """The number of the wave, from 1, and the reason why it may begin."""
 
     wave = StrictInteger(min_value=1, max_value=MOST_WAVES + 1)
     note = Text(max_length=2000)
 
 
 class MemberNameSerializer(StrictSerializer):
-    """The id of a cluster's part, from the list of clusters."""
+    """The id of a cluster of the campaign, from its list of clusters."""
 
     member = StrictInteger(min_value=1, max_value=2**53)
 

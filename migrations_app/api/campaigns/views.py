@@ -50,7 +50,7 @@ def _steering(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a
 
 
 class CampaignsView(Endpoint):
-    """Every campaign."""
+    """All campaigns."""
 
     needs = {"GET": READ, "POST": PLAN}
     operations = {
@@ -71,7 +71,7 @@ class CampaignsView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Campaigns, newest first without another order."""
+        """Campaigns, newest first by default."""
         query = query_params(request, CampaignQuerySerializer)
         page = campaign_page(
             query.get("state", ""),
@@ -83,7 +83,7 @@ class CampaignsView(Endpoint):
 
     @key_required
     def post(self, request: Request) -> Response:
-        """Stores a draft; workers preview its clusters from their stored scans. No cluster is asked anything."""
+        """Stores a draft; workers preview its clusters from their stored scans. No request is sent to a cluster."""
         draft = campaign_request(body_params(request, NewCampaignSerializer))
         campaign_id = draft_campaign(draft, person=caller_of(request), by=actor())
         transaction.on_commit(partial(enqueue_campaign_previews, campaign_id))
@@ -99,7 +99,7 @@ class CampaignView(Endpoint):
     operations = {"GET": Operation("campaigns_read", answer=CampaignWholeSerializer)}
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Its recipe, its waves, what it would do, and who agreed."""
+        """The campaign with its recipe, its waves, what it would do, and who approved it."""
         query_params(request, StrictSerializer)
         return campaign_answer(campaign_board(id, limit=1))
 
@@ -117,27 +117,29 @@ class CampaignClustersView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """One line for each cluster, by wave; those that do not join come last, with the code of why."""
+        """One row for each cluster, by wave; those that are not part of it come last, with the code of the reason."""
         query = query_params(request, CampaignMemberQuerySerializer)
         page = member_page(id, after=cursor_of(request, query), limit=query["limit"], state=query.get("state", ""))
         return page_answer(request, page, shape=CampaignMemberSerializer)
 
 
 class CampaignApprovalRequestView(Endpoint):
-    """Asking for approval."""
+    """Requesting approval."""
 
     needs = {"POST": PLAN}
     operations = _steering("campaigns_ask", NothingSerializer)
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Asks for the approval of the preview, which claims its clusters; approved at once where nobody is asked."""
+        """Requests approval of the preview and claims its clusters. If the policies require no approval, it is approved
+        at once.
+        """
         body_params(request, NothingSerializer)
         return _apply_change(request, id, change=approvals.request_campaign_approval)
 
 
 class CampaignApproveView(Endpoint):
-    """Approving is for people in the browser (A42)."""
+    """Approving; only people can, in the browser (A42)."""
 
     needs = {"POST": READ}
     operations = {"POST": Operation("campaigns_approve", body=ApprovingSerializer)}
@@ -156,7 +158,7 @@ class CampaignStartView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Begins an approved campaign, once."""
+        """Starts an approved campaign, once."""
         body = body_params(request, CampaignStartSerializer)
         return _apply_change(request, id, change=partial(lifecycle.start_campaign, digest=body["digest"]))
 
@@ -169,7 +171,7 @@ class CampaignPauseView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Pauses it and its journeys under way."""
+        """Pauses the campaign and its running journeys."""
         body_params(request, NothingSerializer)
         return _apply_change(request, id, change=lifecycle.pause_campaign)
 
@@ -182,7 +184,9 @@ class CampaignResumeView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Goes on, under every guard of a start; a cluster that is stopped is settled first."""
+        """Resumes the campaign, with all checks of a start. Clusters that are stopped have to be queued again or left
+        out first.
+        """
         body_params(request, NothingSerializer)
         return _apply_change(request, id, change=lifecycle.resume_campaign)
 
@@ -195,20 +199,20 @@ class CampaignAbortView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Ends it: journeys that were not started are withdrawn, those under way are paused."""
+        """Ends the campaign: journeys that were not started are withdrawn, running ones are paused."""
         body = body_params(request, CampaignReasonSerializer)
         return _apply_change(request, id, change=partial(lifecycle.abort_campaign, reason=body["reason"]))
 
 
 class CampaignOpenWaveView(Endpoint):
-    """A person's agreement to the next wave."""
+    """Opening the next wave."""
 
     needs = {"POST": ACT}
     operations = _steering("campaigns_open_wave", WaveOpenSerializer)
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Agrees that the next wave begins; refused to tokens with `person_needed`."""
+        """Opens the next wave. For tokens always refused with `person_needed`."""
         body = body_params(request, WaveOpenSerializer)
         change = partial(member_decisions.open_wave, wave=body["wave"] - 1, note=body["note"])
         return _apply_change(request, id, change=change)
@@ -222,21 +226,21 @@ class CampaignLeaveOutView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Takes a cluster out that waits or stopped, with a reason."""
+        """Leaves out a waiting or stopped cluster, with a reason."""
         body = body_params(request, MemberOutSerializer)
         change = partial(member_decisions.exclude_member, member=body["member"], reason=body["reason"])
         return _apply_change(request, id, change=change)
 
 
 class CampaignTryAgainView(Endpoint):
-    """Trying a cluster again."""
+    """Queuing a cluster again."""
 
     needs = {"POST": ACT}
     operations = _steering("campaigns_try_again", MemberNameSerializer)
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """A stopped cluster whose journey ended waits for its turn again."""
+        """Queues a stopped cluster again, once its journey has ended."""
         body = body_params(request, MemberNameSerializer)
         return _apply_change(request, id, change=partial(member_decisions.requeue_member, member=body["member"]))
 

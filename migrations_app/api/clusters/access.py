@@ -27,7 +27,7 @@ from migrations_app.use_cases.clusters.identity import accept
 
 
 class NewKubeconfigSerializer(StrictSerializer):
-    """Stored encrypted and never shown again. `typed_name` is the cluster's name, asked for where its kube-system
+    """Stored encrypted and never shown again. `typed_name` is the cluster's name; it is needed if the kube-system
     namespace does not prove that it is the same cluster."""
 
     kubeconfig = Text(write_only=True, max_length=512 * 1024, trim_whitespace=False)
@@ -36,7 +36,7 @@ class NewKubeconfigSerializer(StrictSerializer):
 
 
 class ClusterKubeconfigView(Endpoint):
-    """The credentials of one cluster; they are never read back."""
+    """The credentials of one cluster; they can be replaced, but not read."""
 
     needs = {"PUT": EndpointPermission("admin", "change_cluster")}
     operations = {
@@ -44,7 +44,8 @@ class ClusterKubeconfigView(Endpoint):
     }
 
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Proves that it reaches the same cluster, then keeps it: its plans are over, and what runs pauses."""
+        """Checks that the kubeconfig reaches the same cluster, then stores it. Plans of the cluster expire, and running
+        rollouts pause."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         body = body_params(request, NewKubeconfigSerializer)
@@ -71,7 +72,7 @@ class NewIdentitySerializer(StrictSerializer):
 
 
 class ClusterIdentityView(Endpoint):
-    """Which cluster a registration leads to."""
+    """The identity of the cluster behind a registration."""
 
     needs = {"PUT": EndpointPermission("admin", "change_cluster")}
     operations = {
@@ -79,7 +80,9 @@ class ClusterIdentityView(Endpoint):
     }
 
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Takes the cluster that answers for the registered one: its plans are over, its history is a new one."""
+        """Accepts the cluster that answers now as the registered one. Plans of the cluster expire, and its history
+        starts anew.
+        """
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         body = body_params(request, NewIdentitySerializer)
@@ -96,9 +99,9 @@ class NewDraftSerializer(StrictSerializer):
 
 
 class DraftBodySerializer(serializers.Serializer[Any]):
-    """Make a role with these two policies, then send `draft` back with its ARN. Nothing is stored until then.
+    """Create a role with these two policies, then send `draft` back with its ARN. Nothing is stored until then.
 
-    karpdash makes the external id; it cannot be chosen. `account` is empty where only name and region are known.
+    karpdash generates the external id; it cannot be chosen. `account` is empty if only name and region are known.
     """
 
     draft = OutputText(source="text")
@@ -113,14 +116,14 @@ class DraftBodySerializer(serializers.Serializer[Any]):
 
 
 class NewAccessSerializer(StrictSerializer):
-    """A proven role replaces the one that was kept before."""
+    """The role replaces the stored one, after a test that it can be assumed."""
 
     draft = Text(max_length=4000)
     role_arn = Text(max_length=640)
 
 
 class EksDraftsView(Endpoint):
-    """Drafts for clusters that are still to be registered."""
+    """Drafts for clusters that are not registered yet."""
 
     needs = {"POST": EndpointPermission("admin", "add_cluster")}
     operations = {
@@ -129,7 +132,7 @@ class EksDraftsView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """An external id made for this cluster, and the policies of the role to make; the first of two steps."""
+        """Generates an external id and the policies of the role to create; the first of two steps."""
         return Response(DraftBodySerializer(_draft_of(request)).data)
 
 
@@ -143,13 +146,13 @@ class ClusterDraftsView(Endpoint):
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """As for a new cluster, by who may change this one."""
+        """As for a new cluster, for callers who may change this one."""
         cluster_head(id, now=timezone.now())
         return Response(DraftBodySerializer(_draft_of(request)).data)
 
 
 class ClusterAwsView(Endpoint):
-    """The way into the AWS account of one cluster; what is kept stands in the cluster itself."""
+    """Access to the AWS account of one cluster. The stored role is shown with the cluster."""
 
     needs = {
         "POST": EndpointPermission("admin", "change_cluster"),
@@ -162,14 +165,16 @@ class ClusterAwsView(Endpoint):
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Proves that the role opens with its external id and not without it, then keeps it."""
+        """Checks that the role can be assumed with its external id and not without it, then stores it."""
         body = body_params(request, NewAccessSerializer)
         cluster_head(id, now=timezone.now())
         eks_registration.set_access(id, body["draft"], role_arn=body["role_arn"], by=request.user.get_username())
         return detail(cluster_head(id, now=timezone.now()))
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Forgets the role; the account is not looked at any more. Not for clusters registered by it."""
+        """Forgets the role, so that the account is no longer read. Refused for clusters that are registered by their
+        role.
+        """
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         eks_registration.remove_access(id, version=head.version)

@@ -21,7 +21,7 @@ CHANGE = EndpointPermission("admin", "change_cluster")
 
 
 class AgentDetailSerializer(StructSerializer):
-    """The agent: whether it is heard of, and what it said when it dialled. The ETag is that of the cluster."""
+    """The agent: whether it is connected, and what it reported when it connected. The ETag is that of the cluster."""
 
     struct = AgentDetail
 
@@ -33,7 +33,7 @@ class AgentTokenSerializer(AgentDetailSerializer):
 
 
 class NewAgentTokenSerializer(StrictSerializer):
-    """Nothing is chosen: the token of an agent opens the line of its cluster and nothing else."""
+    """The body is empty. The token of an agent is valid for the connection of its cluster only."""
 
 
 class ClusterAgentView(Endpoint):
@@ -49,7 +49,7 @@ class ClusterAgentView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """The state of the agent; 404 for a cluster that is reached in another way."""
+        """The state of the agent; 404 for a cluster without one."""
         query_params(request, StrictSerializer)
         head = cluster_head(id, now=timezone.now())
         answer = Response(AgentDetailSerializer(agent_detail(id, now=timezone.now())).data)
@@ -58,7 +58,9 @@ class ClusterAgentView(Endpoint):
 
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Makes a new token and ends the one before, with its line: plans are over, and what runs pauses."""
+        """Creates a new token. The former token and its connection end at once, plans of the cluster expire, and
+        running rollouts pause.
+        """
         body_params(request, NewAgentTokenSerializer)
         cluster_head(id, now=timezone.now())
         token = renew_agent_token(id, by=request.user.get_username())
@@ -66,7 +68,7 @@ class ClusterAgentView(Endpoint):
         return Response(body | {"secret": token.secret}, status=201)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Revokes the token at once; the cluster is unreachable until there is a new one."""
+        """Revokes the token at once. The cluster cannot be reached until there is a new one."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         revoke_agent_token(id)

@@ -1,5 +1,5 @@
-"""Endpoints clusters/batch, clusters/batch-labels and clusters/batch-removal: change several clusters at once, all of
-them or none.
+"""Endpoints clusters/batch, clusters/batch-labels and clusters/batch-removal: change several clusters at once, or
+none of them.
 """
 
 import uuid
@@ -44,7 +44,7 @@ class NewClustersSerializer(StrictSerializer):
 
 
 class RegisteredSerializer(serializers.Serializer[Any]):
-    """A registered cluster, and its first scan."""
+    """A registered cluster with its first scan."""
 
     id = serializers.UUIDField()
     name = OutputText()
@@ -52,19 +52,19 @@ class RegisteredSerializer(serializers.Serializer[Any]):
 
 
 class RegisteredAllSerializer(serializers.Serializer[Any]):
-    """In the order of the request."""
+    """The registered clusters, in the order of the request."""
 
     clusters = RegisteredSerializer(many=True)
 
 
 class BatchLabelsSerializer(LabelsWantedSerializer):
-    """Clusters by id, and values by key; null or an empty text takes a label away, what is not named stays."""
+    """Clusters by id, and values by key; null or an empty text removes a label, other labels are unchanged."""
 
     clusters = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST)
 
 
 class RemovedSerializer(StrictSerializer):
-    """The name is asked for against slips."""
+    """The name confirms the removal."""
 
     id = serializers.UUIDField()
     name = Text(max_length=120)
@@ -77,7 +77,7 @@ class RemovalSerializer(StrictSerializer):
 
 
 class ClusterBatchView(Endpoint):
-    """Many clusters, registered at once."""
+    """Registration of several clusters."""
 
     needs = {"POST": EndpointPermission("admin", "add_cluster")}
     operations = {
@@ -104,28 +104,32 @@ class ClusterBatchView(Endpoint):
 
 
 class ClusterBatchLabelsView(Endpoint):
-    """Labels of many clusters."""
+    """Labels of several clusters."""
 
     needs = {"POST": EndpointPermission("admin", "change_cluster")}
     operations = {"POST": Operation("clusters_label_many", body=BatchLabelsSerializer)}
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Sets the labels on every cluster; if one of them refuses a label or may not be changed, none is changed."""
+        """Sets the labels of every cluster; if a label is refused, or a cluster may not be changed, no cluster is
+        changed.
+        """
         body = body_params(request, BatchLabelsSerializer)
         label_each(body["clusters"], body["labels"])
         return Response(status=204)
 
 
 class ClusterBatchRemovalView(Endpoint):
-    """The end of many registrations."""
+    """Removal of several clusters."""
 
     needs = {"POST": EndpointPermission("admin", "delete_cluster")}
     operations = {"POST": Operation("clusters_remove_many", body=RemovalSerializer)}
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Forgets every cluster with its credentials and snapshots, or none. Nothing in the clusters is touched."""
+        """Removes every registration with its credentials and snapshots, or none. The clusters themselves are not
+        changed.
+        """
         entries = body_params(request, RemovalSerializer)["clusters"]
         names: dict[uuid.UUID, str] = {entry["id"]: entry["name"] for entry in entries}
         if len(names) < len(entries):

@@ -27,22 +27,24 @@ class JoinSideSerializer(StructSerializer):
 
 
 class JoinLabelSerializer(StructSerializer):
-    """A label of the registration that ends. `stays` is the value that the other one keeps; empty: the label moves."""
+    """A label of the registration that ends. `stays` is the value that the other one has and keeps; empty: the label
+    moves."""
 
     struct = JoinLabel
 
 
 class JoinObstacleSerializer(StructSerializer):
-    """Why they are not joined now. `registration` is the name of the one that it concerns; empty: both."""
+    """Why the registrations cannot be joined now. `registration` is the name of the one concerned; empty: both."""
 
     struct = JoinObstacle
 
 
 class JoinPreviewSerializer(StructSerializer):
-    """What moves from the registration that ends. Send `digest` back as `seen` to join them; obstacles refuse it.
+    """What moves from the registration that ends. Send `digest` back as `seen` to join them; refused while there are
+    obstacles.
 
-    `groups` are those that the one that stays is added to, and `roles` the roles over them, which hold for it from then
-    on. `drops_aws`: the way into an AWS account is forgotten.
+    `groups` are those that the remaining registration is added to, and `roles` the roles over them, which then hold for
+    it, too. `drops_aws`: the access to an AWS account is forgotten.
     """
 
     struct = JoinPreview
@@ -72,13 +74,13 @@ class ClusterJoiningView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """What would move, what ends, and what stands in the way. Nothing is changed."""
+        """What would move, what would end, and the obstacles. Nothing is changed."""
         query = query_params(request, JoinAskSerializer)
         return Response(JoinPreviewSerializer(join_preview(query["stays"], query["ends"])).data)
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Moves the history, waivers, groups and labels of one registration to the other, and forgets the first one."""
+        """Moves the history, waivers, groups and labels of one registration to the other, and removes the first one."""
         body = body_params(request, JoinBodySerializer)
         join_registrations(body["stays"], body["ends"], seen=body["seen"], typed_name=body["typed_name"])
         return detail(cluster_head(body["stays"], now=timezone.now()))

@@ -28,7 +28,7 @@ class LabelsShownSerializer(serializers.Serializer[Any]):
 
 
 class LabelsWantedSerializer(StrictSerializer):
-    """Values by key; null or an empty text takes a label away, what is not named stays."""
+    """Values by key; null or an empty text removes a label, other labels are unchanged."""
 
     labels = serializers.DictField(child=Text(max_length=LONGEST_VALUE, allow_blank=True, allow_null=True))
 
@@ -49,12 +49,12 @@ class ClusterLabelsView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Labels with their values; `environment` is the cluster's own field."""
+        """The labels with their values. `environment` is a field of the cluster, not a label."""
         query_params(request, StrictSerializer)
         return _labels_answer(id)
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Sets and takes away labels, if nobody else changed the cluster meanwhile."""
+        """Sets and removes labels, unless the cluster was changed meanwhile."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         set_labels(id, body_params(request, LabelsWantedSerializer)["labels"], version=head.version)

@@ -50,7 +50,7 @@ LABELS = r"^[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}(,[a-z0-9][a-z0-9._/-]{0,62}:[
 
 
 class LabelShownSerializer(StructSerializer):
-    """A label; `derived`: it stands in the ARN of the cluster and cannot be set."""
+    """A label; `derived`: its value comes from the cluster's ARN and cannot be set."""
 
     struct = Label
 
@@ -63,7 +63,7 @@ class ClusterRowSerializer(StructSerializer):
 
 
 class SnapshotSummarySerializer(StructSerializer):
-    """The numbers of a snapshot; the whole of it is at snapshots/{id}."""
+    """The numbers of a snapshot; the full snapshot is at snapshots/{id}."""
 
     struct = SnapshotRow
     leave_out = ("digest",)
@@ -80,8 +80,8 @@ class RegistrationSerializer(serializers.Serializer[Any]):
 class IdentitySerializer(serializers.Serializer[Any]):
     """Which cluster it is, by the uid of its namespace kube-system and its CA.
 
-    `state`: `none` (no server is behind it), `unknown` (never read), `known`, `unproven` (known, and the newest scan
-    could not read it; `error` says why), `other` (another cluster answers: nothing of it is stored).
+    `state`: `none` (no API server), `unknown` (never read), `known`, `unproven` (known, but the newest scan could not
+    read it; `error` says why), `other` (another cluster answers; nothing of it is stored).
     """
 
     state = OutputText()
@@ -91,14 +91,14 @@ class IdentitySerializer(serializers.Serializer[Any]):
     other_uid = OutputText(help_text="The uid of another cluster that answered in its place.")
     other_ca_digest = OutputText()
     since = serializers.DateTimeField(
-        allow_null=True, help_text="When another cluster was accepted as this one; older snapshots show the one before."
+        allow_null=True, help_text="When another cluster was accepted as this one; older snapshots show the former one."
     )
     registrations = RegistrationSerializer(many=True)
     hidden = serializers.IntegerField(help_text="Registrations of the same cluster that you may not see.")
 
 
 class ClusterDetailSerializer(StructSerializer):
-    """A registered cluster; credentials are written, never read. The ETag counts changes of the registration."""
+    """A registered cluster; its credentials are never returned. The ETag changes with the registration."""
 
     struct = ClusterHead
     leave_out = (
@@ -118,16 +118,18 @@ def labels_field() -> serializers.RegexField:
 
 
 class NarrowedSerializer(StrictSerializer):
-    """What narrows the fleet, in lists and sums alike."""
+    """Filters of the fleet, for lists and numbers."""
 
     environment = serializers.CharField(required=False, max_length=40)
     group = serializers.UUIDField(required=False)
     label = labels_field()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
     check = serializers.CharField(
-        required=False, max_length=80, help_text="Clusters at which this check fails, and is not waived."
+        required=False, max_length=80, help_text="Clusters in which this check fails and is not waived."
     )
     hop = serializers.CharField(
-        required=False, max_length=10, help_text="With `check`: fails at this hop; `next`: at the one taken next."
+        required=False,
+        max_length=10,
+        help_text="With `check`: fails at this hop; `next`: at the next hop of the cluster.",
     )
 
 
@@ -136,17 +138,19 @@ class ClusterQuerySerializer(NarrowedSerializer, PagedSerializer):
     stage = serializers.ChoiceField(required=False, choices=STAGES)
     bucket = serializers.ChoiceField(required=False, choices=BUCKETS, help_text="What the cluster waits for.")
     ordering = serializers.ChoiceField(
-        required=False, choices=tuple(ORDERINGS), help_text="A minus turns the order round; by name without it."
+        required=False, choices=tuple(ORDERINGS), help_text="A minus reverses the order. The default is by name."
     )
     total = serializers.ChoiceField(
-        required=False, choices=("true", "false"), help_text="Whether to count all that match, as `total`."
+        required=False,
+        choices=("true", "false"),
+        help_text="Whether to return the number of all matching clusters, as `total`.",
     )
 
 
 class NewClusterSerializer(StrictSerializer):
     """Credentials are stored encrypted and never shown again. A bundle is uploaded as a form.
 
-    An EKS cluster is named by a draft of `clusters/eks-drafts`; its role is proven before anything is stored. The token
+    An EKS cluster is named by a draft of `clusters/eks-drafts`; the role is tested before anything is stored. The token
     of an agent is made at `clusters/{id}/agent`, and the first scan waits for the agent.
     """
 
@@ -170,7 +174,7 @@ class NewBundleSerializer(StrictSerializer):
 
 
 class ClusterChangeSerializer(StrictSerializer):
-    """What is left out stays as it is."""
+    """Fields that are left out are unchanged."""
 
     name = Text(required=False, max_length=120)
     environment = Text(required=False, allow_blank=True, max_length=40)
@@ -179,7 +183,7 @@ class ClusterChangeSerializer(StrictSerializer):
 
 
 class ClustersView(Endpoint):
-    """Every registered cluster."""
+    """All registered clusters."""
 
     needs = {"GET": READ, "POST": EndpointPermission("admin", "add_cluster")}
     operations = {
@@ -216,7 +220,7 @@ class ClustersView(Endpoint):
 
     @idempotent
     def post(self, request: Request) -> Response:
-        """Registers a cluster and queues its first scan, unless its agent is still to come."""
+        """Registers a cluster and queues its first scan. With an agent, the first scan waits for the agent."""
         cluster_id = _register(request)
         head = cluster_head(cluster_id, now=timezone.now())
         if head.source != "agent":
@@ -248,7 +252,7 @@ class ClusterView(Endpoint):
         return detail(cluster_head(id, now=timezone.now()))
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Changes name, environment or target, if nobody else did so meanwhile."""
+        """Changes name, environment or target, unless the cluster was changed meanwhile."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         values = {"name": head.name, "environment": head.environment, "target": head.target}
@@ -259,7 +263,7 @@ class ClusterView(Endpoint):
         return detail(cluster_head(id, now=timezone.now()))
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Forgets the cluster, its credentials and its snapshots. Nothing in the cluster itself is touched."""
+        """Removes the registration with its credentials and snapshots. The cluster itself is not changed."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         registration.remove(id, typed_name=head.name)
@@ -287,7 +291,7 @@ def _register(request: Request) -> uuid.UUID:
     if body["source"] == "eks":
         return _register_eks(request, body)
     if "draft" in body or "role_arn" in body:
-        raise InvalidInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
+        raise InvalidInput("access to AWS is set for a registered cluster, at clusters/{id}/aws", where="draft")
     if body["source"] == "in_cluster":
         return registration.register_in_cluster(_details(request, body))
     if body["source"] == "agent":
@@ -305,7 +309,7 @@ def _register(request: Request) -> uuid.UUID:
 def _register_eks(request: Request, body: dict[str, Any]) -> uuid.UUID:
     for name in ("draft", "role_arn"):
         if name not in body:
-            raise InvalidInput("this source needs a draft, and the role made with it", where=name)
+            raise InvalidInput("this source needs a draft, and the role that was created with it", where=name)
     return eks_registration.register_eks(body["draft"], _details(request, body), role_arn=body["role_arn"])
 
 

@@ -28,7 +28,7 @@ class BearerToken(BaseAuthentication):
         address = str(getattr(request, "client_address", ""))
         use = service_tokens.authenticate(secret.strip(), address=address) if scheme.lower() == "bearer" else None
         if use is None:
-            raise AuthenticationFailed("the token is unknown, expired, revoked or not for this network")
+            raise AuthenticationFailed("the token is unknown, expired, revoked or not valid from this network")
         return use.owner, use
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - DRF's signature

@@ -16,7 +16,7 @@ from migrations_app.readiness.kubernetes_plan import planned_minor
 
 
 class StrictJsonParser(BaseParser):
-    """Parses strict JSON: no NaN, no unpaired surrogates, no depth that exhausts the stack."""
+    """Parses strict JSON: no NaN, no unpaired surrogates, no nesting that exhausts the stack."""
 
     media_type = "application/json"
 
@@ -100,7 +100,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 class PlannedSerializer(StrictSerializer):
-    """The parameters of what is judged with a plan for Kubernetes."""
+    """Parameters of lists whose verdicts depend on the planned Kubernetes version."""
 
     kubernetes = KubernetesMinor()
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key on POST: the same request sent twice has the effect of one, and gets the same answer."""
+"""Idempotency-Key on POST: a request that is sent twice takes effect once, and both get the same answer."""
 
 import hashlib
 import re
@@ -45,7 +45,7 @@ def idempotent(post: PostMethod) -> Callable[..., HttpResponseBase]:
 
 
 def key_required(post: PostMethod) -> Callable[..., HttpResponseBase]:
-    """As `replayed`, but refuses a request without a key (A11)."""
+    """As `idempotent`, but refuses a request without a key (A11)."""
     repeated = idempotent(post)
 
     @wraps(post)
@@ -58,7 +58,7 @@ def key_required(post: PostMethod) -> Callable[..., HttpResponseBase]:
 
 
 def key_and_etag_required(post: PostMethod) -> Callable[..., HttpResponseBase]:
-    """As `keyed`, but also refuses a request without If-Match, including a repeated one."""
+    """As `key_required`, but also refuses a request without If-Match, including a repeated one."""
     repeated = key_required(post)
 
     @wraps(post)

@@ -1,5 +1,5 @@
-"""Completes the OpenAPI document with what serializers and views do not tell, so that client generators can use
-it.
+"""Completes the OpenAPI document with what cannot be derived from serializers and views, so that client
+generators can use it.
 
 A hook of the schema generator adds tags, summaries, servers, headers of answers, values of fields, uploads, examples.
 """

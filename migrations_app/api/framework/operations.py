@@ -23,19 +23,21 @@ IF_MATCH = OpenApiParameter(
     required=True,
     description="The ETag that was read.",
 )
-IF_NONE_MATCH = OpenApiParameter("If-None-Match", OpenApiTypes.STR, HEADER, description="An ETag; 304 if it holds.")
+IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match", OpenApiTypes.STR, HEADER, description="An ETag; 304 if it is still the current one."
+)
 IDEMPOTENCY_KEY = OpenApiParameter(
     name="Idempotency-Key",
     type=_KEY,
     location=HEADER,
-    description="Sent twice within 24 hours, the request is done once; the second one gets the same answer.",
+    description="A request that is sent twice within 24 hours takes effect once; the second one gets the same answer.",
 )
 KEY_NEEDED = OpenApiParameter(
     name="Idempotency-Key",
     type=_KEY,
     location=HEADER,
     required=True,
-    description="Needed here. Sent twice within 24 hours, the request is done once.",
+    description="Required. A request that is sent twice within 24 hours takes effect once.",
 )
 
 
@@ -74,7 +76,9 @@ def page_of(name: str, row: Any, *, counted: bool = False) -> Any:  # noqa: ANN4
         "next": serializers.CharField(allow_null=True, help_text="Address of the next page; null on the last one."),
     }
     if counted:
-        fields["total"] = serializers.IntegerField(required=False, help_text="All that match, with total=true.")
+        fields["total"] = serializers.IntegerField(
+            required=False, help_text="The number of all matching rows, with total=true."
+        )
     return type(f"{name}Page", (serializers.Serializer,), fields)
 
 

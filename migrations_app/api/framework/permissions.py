@@ -23,7 +23,7 @@ METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 
 @dataclass(frozen=True, slots=True)
 class EndpointPermission:
-    """The scope that a token needs, and the right that its owner or the signed-in person needs, if any."""
+    """The scope that a token needs, and the permission that its owner or the signed-in person needs, if any."""
 
     scope: str
     right: str = ""
@@ -67,7 +67,7 @@ class DeclaredPermission(BasePermission):
             raise Problem("forbidden", f"the token lacks the scope {need.scope}")
         set_scope(_visibility(request, view.kwargs.get("id")))
         if not need.met_by(request.user):
-            raise Problem("forbidden", f"the account lacks the right {need.right}")
+            raise Problem("forbidden", f"the account lacks the permission {need.right}")
         return True
 
 

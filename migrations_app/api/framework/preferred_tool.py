@@ -13,7 +13,9 @@ from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 class ToolQuerySerializer(StrictSerializer):
     tool = serializers.ChoiceField(
-        required=False, choices=TOOLS, help_text="Its fixes come first; without it those of the tool in `me`."
+        required=False,
+        choices=TOOLS,
+        help_text="The tool whose fixes come first. The default is the preferred tool of `me`.",
     )
 
 

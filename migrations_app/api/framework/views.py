@@ -30,7 +30,7 @@ MIB = 1024 * 1024
 
 
 class JsonOnly(BaseContentNegotiation):
-    """Content negotiation that always answers with the one renderer, whatever the Accept header says."""
+    """Content negotiation that always uses the one renderer, whatever the Accept header says."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         """Returns the parser for the body's own type; None makes it a 415."""
@@ -48,7 +48,7 @@ class JsonOnly(BaseContentNegotiation):
 
 
 class Endpoint(APIView):
-    """Base of the API's views. `needs` declares scope and right per method, `operations` what the schema says.
+    """Base of the API's views. `needs` declares scope and permission per method, `operations` what the schema says.
 
     `tag` is needed if it is not the first part of the URL; `upload_limit` is for forms with files.
     """
@@ -82,7 +82,7 @@ class Endpoint(APIView):
         length = request.META.get("CONTENT_LENGTH") or "0"
         most = self.upload_limit if (request.content_type or "").startswith("multipart/") else MIB
         if not length.isdecimal() or int(length) > most:
-            raise Problem("too_large", f"at most {most} bytes are taken here")
+            raise Problem("too_large", f"at most {most} bytes are accepted here")
 
     def finalize_response(
         self,

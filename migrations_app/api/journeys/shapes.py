@@ -38,14 +38,14 @@ from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
 
 
 class JourneyLineSerializer(StructSerializer):
-    """One hop of one cluster, without its steps."""
+    """A journey without its steps."""
 
     struct = JourneyRow
     leave_out = ("environment", "author_id")
 
 
 class CheckSeenSerializer(StructSerializer):
-    """One check as a scan answered it; `not_asked` where no hop asks it any more."""
+    """One check as a scan answered it; `not_asked` if the check belongs to none of the hops any more."""
 
     struct = CheckSeen
 
@@ -57,7 +57,7 @@ class EvidenceSerializer(StructSerializer):
 
 
 class DifferenceSerializer(StructSerializer):
-    """How the plan of now differs from the one that was shown."""
+    """How the current plan differs from the one that was shown."""
 
     struct = PlanDifference
 
@@ -69,13 +69,14 @@ class StepRolloutSerializer(StructSerializer):
 
 
 class JourneyCommandSerializer(StructSerializer):
-    """How a person does the step: the tool, and what is run, or committed to the repository that the tool applies."""
+    """How a person does the step: the tool, and the commands to run or the files to commit to the repository that the
+    tool applies."""
 
     struct = Command
 
 
 class JourneyStepSerializer(serializers.Serializer[Any]):
-    """One step and how far it is."""
+    """One step with its state."""
 
     id = OutputText()
     kind = OutputText(help_text="rollout, outside, person or wait: who does it.")
@@ -86,20 +87,24 @@ class JourneyStepSerializer(serializers.Serializer[Any]):
     cause = OutputText()
     since = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
-    checks = serializers.ListField(child=OutputText(), help_text="Checks that a scan has to find in order.")
-    release = OutputText(help_text="The release that has to run then; empty for none.")
+    checks = serializers.ListField(child=OutputText(), help_text="Checks that have to pass in a scan.")
+    release = OutputText(help_text="The release that has to run after the step; empty for none.")
     action = OutputText()
     parameters = serializers.DictField()
     seconds = serializers.IntegerField(help_text="How long a step waits.")
-    protects = serializers.BooleanField(help_text="It is never skipped.")
-    back = OutputText(help_text="How one goes back while it is being done.")
-    no_return = serializers.ListField(child=OutputText(), help_text="What cannot be undone once it is done.")
+    protects = serializers.BooleanField(
+        help_text="Whether the step protects the cluster, so that it cannot be skipped."
+    )
+    back = OutputText(help_text="How the step is rolled back while it is in progress.")
+    no_return = serializers.ListField(child=OutputText(), help_text="What cannot be undone after the step.")
     commands = JourneyCommandSerializer(many=True)
-    by = OutputText(help_text="Who ticked or skipped it.")
+    by = OutputText(help_text="Who confirmed or skipped it.")
     note = OutputText(help_text="What that person wrote.")
     evidence = EvidenceSerializer(allow_null=True)
     differences = DifferenceSerializer(many=True)
-    accepted = serializers.BooleanField(help_text="A person accepted a plan that was not shown so before.")
+    accepted = serializers.BooleanField(
+        help_text="Whether a person accepted a plan that differs from the one that was shown."
+    )
     preview = StepRolloutSerializer(allow_null=True)
     work = StepRolloutSerializer(allow_null=True)
     rollback = StepRolloutSerializer(allow_null=True)
@@ -112,7 +117,7 @@ class JourneyAgreedSerializer(StructSerializer):
 
 
 class GoingBackSerializer(StructSerializer):
-    """The way back that the journey is on; null while it goes forward."""
+    """The rollback of the journey; null if it is not being rolled back."""
 
     struct = GoingBack
 
@@ -125,7 +130,7 @@ class DisruptionHoldSerializer(StructSerializer):
 
 
 class JourneyWholeSerializer(JourneyLineSerializer):
-    """With its steps in order."""
+    """A journey with its steps in order."""
 
     risk = OutputText(help_text="The highest risk that its approval covers; empty if it covers no plan.")
     needed = serializers.IntegerField(help_text="Approvals that the policies ask for now.")
@@ -133,7 +138,7 @@ class JourneyWholeSerializer(JourneyLineSerializer):
     going_back = GoingBackSerializer(allow_null=True)
     steps = JourneyStepSerializer(many=True)
     paused_deliveries = serializers.ListField(
-        child=OutputText(), help_text="What its steps have paused, or may have, and not resumed."
+        child=OutputText(), help_text="GitOps deliveries that its steps have paused, or may have, and not resumed."
     )
     disruption_hold = DisruptionHoldSerializer(allow_null=True)
 
@@ -147,37 +152,40 @@ class JourneyQuerySerializer(PagedSerializer):
 
 
 class NewJourneySerializer(StrictSerializer):
-    """The cluster, and what its author chooses; the steps are those of its next hop."""
+    """The cluster and the choices of the author. The steps are those of the cluster's next hop."""
 
     cluster = serializers.UUIDField()
     covers = serializers.ChoiceField(
-        required=False, choices=COVERABLE, default="high", help_text="Up to this risk one approval counts."
+        required=False,
+        choices=COVERABLE,
+        default="high",
+        help_text="The highest risk of plans that the approval of the journey covers.",
     )
     parameters = serializers.DictField(
         required=False, default=dict, child=serializers.DictField(), help_text="Choices, by the id of the action."
     )
     soak_seconds = StrictInteger(
         required=False, default=SOAK_SECONDS, min_value=0, max_value=LONGEST_SOAK,
-        help_text="How long the new release runs before the work after it.",
+        help_text="How long the new release runs before the next step.",
     )  # fmt: skip
     ticket = Text(required=False, allow_blank=True, max_length=200, default="")
     note = Text(required=False, allow_blank=True, max_length=2000, default="")
 
 
 class JourneyStartSerializer(StrictSerializer):
-    """The digest of the journey that was looked at."""
+    """The digest of the journey as it was read."""
 
     digest = Text(max_length=64)
 
 
 class JourneyPauseSerializer(StrictSerializer):
-    """Whether Karpenter's own disruption is to be held as well, until the journey is resumed or ended."""
+    """Whether to hold Karpenter's own disruption as well, until the journey is resumed or ended."""
 
     hold_disruption = StrictBoolean(required=False, default=False)
 
 
 class JourneyHoldSerializer(StrictSerializer):
-    """held: budgets of no nodes for every NodePool; released: the budgets from before."""
+    """held: a budget of no nodes on every NodePool; released: the former budgets."""
 
     asked_for = serializers.ChoiceField(choices=WANTED)
 
@@ -193,7 +201,7 @@ class StepNameSerializer(StrictSerializer):
 
 
 class StepTickSerializer(StepNameSerializer):
-    """What was done or seen, in the words of the person."""
+    """What the person did or saw, as a note."""
 
     note = Text(max_length=2000)
 
@@ -213,7 +221,7 @@ class WayBackSerializer(StructSerializer):
 
 
 class StepAcceptSerializer(StepNameSerializer):
-    """The digest of the step's plan that was looked at."""
+    """The digest of the step's plan as it was read."""
 
     digest = Text(max_length=64)
 

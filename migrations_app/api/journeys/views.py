@@ -53,7 +53,7 @@ def _acting(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a s
 
 
 class JourneysView(Endpoint):
-    """Every journey."""
+    """All journeys."""
 
     needs = {"GET": READ, "POST": PLAN}
     operations = {
@@ -74,7 +74,7 @@ class JourneysView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Journeys, newest first without another order."""
+        """Journeys, newest first by default."""
         query = query_params(request, JourneyQuerySerializer)
         filters = JourneyFilters(cluster=query.get("cluster"), state=query.get("state", ""))
         page = journey_page(filters, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
@@ -82,7 +82,8 @@ class JourneysView(Endpoint):
 
     @key_required
     def post(self, request: Request) -> Response:
-        """Stores a draft; workers scan the cluster, list the steps and plan what can be planned. Nothing is changed."""
+        """Stores a draft; workers scan the cluster, list the steps and make the plans that can be made now. Nothing is
+        changed."""
         body = body_params(request, NewJourneySerializer)
         cluster = body.pop("cluster")
         journey_id = draft_journey(cluster, JourneyRequest(**body), person=caller_of(request), by=actor())
@@ -99,26 +100,26 @@ class JourneyView(Endpoint):
     operations = {"GET": Operation("journeys_read", answer=JourneyWholeSerializer)}
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Its steps in order, each with its state and the evidence that proves it."""
+        """The journey with its steps in order, each with its state and the evidence for it."""
         query_params(request, StrictSerializer)
         return journey_answer(journey_detail(id))
 
 
 class JourneyApprovalRequestView(Endpoint):
-    """Asking for approval."""
+    """Requesting approval."""
 
     needs = {"POST": PLAN}
     operations = _acting("journeys_ask", NothingSerializer)
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Asks for the approval of the previewed journey; approved at once where the policy asks nobody."""
+        """Requests approval of the previewed journey. If the policy requires no approval, it is approved at once."""
         body_params(request, NothingSerializer)
         return _apply_change(request, id, change=approvals.request_journey_approval)
 
 
 class JourneyApproveView(Endpoint):
-    """Approving is for people in the browser (A42)."""
+    """Approving; only people can, in the browser (A42)."""
 
     needs = {"POST": READ}
     operations = {"POST": Operation("journeys_approve", body=ApprovingSerializer)}
@@ -137,7 +138,7 @@ class JourneyStartView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Begins an approved journey, once; it holds the cluster from then on."""
+        """Starts an approved journey, once. From then on it holds the cluster."""
         body = body_params(request, JourneyStartSerializer)
         return _apply_change(request, id, change=partial(lifecycle.start_journey, digest=body["digest"]))
 
@@ -150,8 +151,9 @@ class JourneyPauseView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Pauses it, and asks its rollout to pause after the request under way; holds Karpenter's own disruption, too,
-        if that is asked for."""
+        """Pauses the journey, and its rollout after the current request. Also holds Karpenter's own disruption, if that
+        is requested.
+        """
         body = body_params(request, JourneyPauseSerializer)
         hold = body["hold_disruption"]
         return _apply_change(request, id, change=partial(lifecycle.pause_journey, hold_disruption=hold))
@@ -165,7 +167,7 @@ class JourneyHoldView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Holds Karpenter's own disruption while the journey is paused, or restores the budgets from before."""
+        """Holds Karpenter's own disruption while the journey is paused, or restores the former budgets."""
         body = body_params(request, JourneyHoldSerializer)
         return _apply_change(request, id, change=partial(change_hold, asked_for=body["asked_for"]))
 
@@ -178,7 +180,7 @@ class JourneyResumeView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Goes on with a paused journey and its rollout, under every guard of a start."""
+        """Resumes a paused journey and its rollout, with all checks of a start."""
         body_params(request, NothingSerializer)
         return _apply_change(request, id, change=lifecycle.resume_journey)
 
@@ -191,20 +193,20 @@ class JourneyAbortView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Ends it where it is, and its rollout after the request under way; what was done stays."""
+        """Ends the journey, and its rollout after the current request. Steps that are done are not undone."""
         body = body_params(request, JourneyReasonSerializer)
         return _apply_change(request, id, change=partial(lifecycle.abort_journey, reason=body["reason"]))
 
 
 class JourneyTickView(Endpoint):
-    """A person's word."""
+    """Confirming a step."""
 
     needs = {"POST": ACT}
     operations = _acting("journeys_tick", StepTickSerializer)
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Says that a step is done which only a person can tell; refused to tokens with `person_needed`."""
+        """Confirms a step that no scan can prove. For tokens always refused with `person_needed`."""
         body = body_params(request, StepTickSerializer)
         return _apply_change(request, id, change=partial(steps.tick, step=body["step"], note=body["note"]))
 
@@ -217,7 +219,7 @@ class JourneySkipView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Skips a step with a reason; one that protects the cluster is refused."""
+        """Skips a step, with a reason. Refused for a step that protects the cluster."""
         body = body_params(request, StepSkipSerializer)
         return _apply_change(request, id, change=partial(steps.skip, step=body["step"], reason=body["reason"]))
 
@@ -230,7 +232,7 @@ class JourneyRetryView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Does a failed step again, or plans one anew whose plan nobody accepted; resumes the journey."""
+        """Retries a failed step, or plans a step again whose plan was not accepted, and resumes the journey."""
         body = body_params(request, StepNameSerializer)
         return _apply_change(request, id, change=partial(steps.retry, step=body["step"]))
 
@@ -243,13 +245,15 @@ class JourneyAcceptView(Endpoint):
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Accepts a plan that differs from what was shown, or was not shown; people approve it by itself then."""
+        """Accepts a plan that differs from the one that was shown, or was not shown. People then approve this plan on
+        its own.
+        """
         body = body_params(request, StepAcceptSerializer)
         return _apply_change(request, id, change=partial(steps.accept_plan, step=body["step"], digest=body["digest"]))
 
 
 class JourneyWayBackView(Endpoint):
-    """What taking it back would undo."""
+    """Preview of a rollback."""
 
     needs = {"GET": READ}
     operations = {
@@ -259,21 +263,23 @@ class JourneyWayBackView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """How each step down to that one would be undone, the last one first. Nothing is changed."""
+        """How each step would be undone, from the last one back to that step. Nothing is changed."""
         query = query_params(request, WayBackQuerySerializer)
         journey_row(id)
         return Response(WayBackSerializer(way_back_of(id, to=query["to"]), many=True).data)
 
 
 class JourneyTakeBackView(Endpoint):
-    """Taking it back to a step."""
+    """Rolling back to a step."""
 
     needs = {"POST": ACT}
     operations = _acting("journeys_take_back", StepSkipSerializer)
 
     @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Undoes the steps down to that one, the last one first; each rollback is planned and approved by itself."""
+        """Undoes the steps, from the last one back to that step. The rollback of each step has a plan and an approval
+        of its own.
+        """
         body = body_params(request, StepSkipSerializer)
         return _apply_change(request, id, change=partial(begin_rollback, step=body["step"], reason=body["reason"]))
 

@@ -12,16 +12,16 @@ from migrations_app.readiness.pull_requests.proposal import Proposal
 
 
 class CodeRepositorySerializer(StructSerializer):
-    """A repository in which requests may be opened; its credential is never told."""
+    """A repository in which pull requests may be opened; its credential is never returned."""
 
     struct = RepositoryRow
     leave_out = ("made_by_name", "made_at")
 
 
 class PullRequestSerializer(StructSerializer):
-    """One pull or merge request of a change. `number` and `link` are there once it is open on the host.
+    """One pull or merge request of a change. `number` and `link` are set once it is open on the Git host.
 
-    `check` is `conversion` where manifests are converted; `hop` is then the generation.
+    `check` is `conversion` if manifests are converted; `hop` is then the generation.
     """
 
     struct = RequestRow
@@ -31,43 +31,45 @@ class PullRequestSerializer(StructSerializer):
     check = OutputText(source="check_id")
     state = serializers.ChoiceField(choices=STATES)
     made_by = OutputText(source="made_by_name")
-    approved_by = OutputText(source="approved_by_name", help_text="The person; empty before.")
+    approved_by = OutputText(source="approved_by_name", help_text="The person who opened it; empty before.")
 
 
 class FileDifferenceSerializer(serializers.Serializer[Any]):
-    """One file that the request changes, and its difference as git shows it."""
+    """One file that the pull request changes, with its diff."""
 
     path = OutputText()
     diff = OutputText()
 
 
 class ProposalSerializer(serializers.Serializer[Any]):
-    """What the request holds, as it was previewed."""
+    """The content of the pull request, as it was previewed."""
 
     title = OutputText()
     body = OutputText(help_text="The text of the request, as Markdown.")
     files = FileDifferenceSerializer(many=True)
-    missing = serializers.ListField(child=OutputText(), help_text="Objects that are in no file that was read.")
-    beside = serializers.ListField(child=OutputText(), help_text="What belongs to the change and is in no file.")
+    missing = serializers.ListField(
+        child=OutputText(), help_text="Objects that are in none of the files that were read."
+    )
+    beside = serializers.ListField(child=OutputText(), help_text="Parts of the change that are in no file.")
 
 
 class PullRequestWholeSerializer(PullRequestSerializer):
-    """One request with what it holds."""
+    """One pull request with its content."""
 
-    proposal = ProposalSerializer(allow_null=True, help_text="Null without the key that it is sealed with.")
+    proposal = ProposalSerializer(allow_null=True, help_text="Null if the key that seals it is missing.")
 
 
 class NewPullRequestSerializer(StrictSerializer):
-    """Either `check` and `hop` of a failing check, or `convert_to`; and where its files are."""
+    """Either `check` and `hop` of a failing check, or `convert_to`; and the repository and path of the files."""
 
     check = Text(required=False, max_length=80, help_text="The id of a check that fails.")
     hop = Text(required=False, allow_blank=True, max_length=20, default="", help_text="Its hop, such as 1.0.")
     convert_to = serializers.ChoiceField(
-        required=False, choices=tuple(TARGETS), help_text="Convert the manifests that are there to this generation."
+        required=False, choices=tuple(TARGETS), help_text="The generation to which manifests are converted."
     )
     repository = serializers.UUIDField(help_text="One of `repositories`.")
     path = Text(required=False, allow_blank=True, max_length=500, default="", help_text="A file or a folder.")
-    branch = Text(required=False, allow_blank=True, max_length=200, default="", help_text="Empty: the default one.")
+    branch = Text(required=False, allow_blank=True, max_length=200, default="", help_text="Empty: the default branch.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Requires exactly one of the two, and `check` and `hop` as previews take them."""
@@ -78,7 +80,7 @@ class NewPullRequestSerializer(StrictSerializer):
 
 
 class OpeningSerializer(StrictSerializer):
-    """The digest of the preview that was looked at."""
+    """The digest of the preview as it was read."""
 
     digest = Text(max_length=64)
 

@@ -51,7 +51,7 @@ class RepositoriesView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """Every repository by its address, on one page; they are registered in the browser."""
+        """All repositories by address, on one page. They are registered in the browser."""
         query_params(request, PagedSerializer)
         return page_answer(request, Page(repository_rows(), ""), shape=CodeRepositorySerializer)
 
@@ -77,15 +77,16 @@ class ClusterPullRequestsView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Previews and requests, newest first."""
+        """Previews and pull requests, newest first."""
         query = query_params(request, PagedSerializer)
         page = request_page(id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=PullRequestSerializer)
 
     @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Reads the repository and stores what a request would hold; nothing is written there. A request of the same
-        change that is open already is answered instead."""
+        """Reads the repository and stores a preview of the pull request; nothing is written to the repository. If a
+        pull request of the same change is open, it is returned instead.
+        """
         preview = PreviewRequest(cluster=id, **body_params(request, NewPullRequestSerializer))
         with _refused_by_host():
             request_id = preview_request(preview, caller_of(request), now=timezone.now())
@@ -101,13 +102,13 @@ class PullRequestView(Endpoint):
     operations = {"GET": Operation("pull_requests_read", answer=PullRequestWholeSerializer)}
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """What it holds, and its state as of `looked_at`."""
+        """The pull request with its content, and its state as of `looked_at`."""
         query_params(request, StrictSerializer)
         return _request_answer(id)
 
 
 class PullRequestOpenView(Endpoint):
-    """Opening is approving: for people (A42)."""
+    """Opening a pull request, which approves it: only people can (A42)."""
 
     needs = {"POST": ACT}
     operations = {
@@ -121,7 +122,9 @@ class PullRequestOpenView(Endpoint):
 
     @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Approves what was previewed, by its digest, and opens it. Refused to tokens with `person_needed`."""
+        """Approves the preview, by its digest, and opens the pull request. For tokens always refused with
+        `person_needed`.
+        """
         body = body_params(request, OpeningSerializer)
         with _refused_by_host():
             open_request(id, caller_of(request), digest=body["digest"], now=timezone.now())
@@ -129,7 +132,7 @@ class PullRequestOpenView(Endpoint):
 
 
 class PullRequestRefreshView(Endpoint):
-    """Asking the host."""
+    """Refreshing the state from the Git host."""
 
     needs = {"POST": ACT}
     operations = {
@@ -143,7 +146,7 @@ class PullRequestRefreshView(Endpoint):
 
     @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Asks the host whether it is open, merged or closed. Only a scan says that the check passes."""
+        """Reads from the Git host whether it is open, merged or closed. Only a scan tells whether the check passes."""
         body_params(request, NothingSerializer)
         with _refused_by_host():
             refresh_request(id, now=timezone.now())

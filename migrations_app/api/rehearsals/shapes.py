@@ -25,25 +25,25 @@ from migrations_app.use_cases.rehearsals.result import (
 
 
 class RehearsalStopSerializer(StructSerializer):
-    """Where the plan stops and why: with the code that the real rollout would halt with."""
+    """Where the plan stops and why: the code with which the real rollout would stop."""
 
     struct = RehearsalStop
 
 
 class NodeGroupSerializer(StructSerializer):
-    """Nodes of one pool, size and zone; `peak` is the most that there were at any time."""
+    """Nodes of one pool, size and zone; `peak` is their highest number at any time."""
 
     struct = NodeGroupCount
 
 
 class PoolUseSerializer(StructSerializer):
-    """A pool's limits, and what its nodes have of them. CPU in thousandths, memory in bytes; peaks are upper bounds."""
+    """A pool's limits, and what its nodes use of them. CPU in thousandths, memory in bytes; peaks are upper bounds."""
 
     struct = PoolUse
 
 
 class HeldEvictionSerializer(StructSerializer):
-    """Evictions that a budget, or `annotation`, refused."""
+    """Evictions that a PodDisruptionBudget, or `annotation`, refused."""
 
     struct = HeldEviction
 
@@ -55,31 +55,31 @@ class WorkloadGapSerializer(StructSerializer):
 
 
 class BudgetGapSerializer(StructSerializer):
-    """A budget below what it asks for, in pods and seconds."""
+    """A PodDisruptionBudget whose minimum was not met, in pods and seconds."""
 
     struct = BudgetGap
 
 
 class PodWithoutPlaceSerializer(StructSerializer):
-    """One of the pods of a kind that waits at the end, with the reason."""
+    """A pod that is pending at the end, as an example of its kind, with the reason."""
 
     struct = PodWithoutPlace
 
 
 class RehearsalMomentSerializer(StructSerializer):
-    """The cluster at a moment, in seconds since the start."""
+    """The cluster at one time, in seconds since the start."""
 
     struct = RehearsalMoment
 
 
 class UnknownPartSerializer(StructSerializer):
-    """What is not known, and what cannot be told because of it."""
+    """What is not known, and which results are missing because of it."""
 
     struct = UnknownPart
 
 
 class RehearsalResultSerializer(StructSerializer):
-    """What one play came to. Null always means: not known. Times in seconds."""
+    """The result of one play. Null always means: not known. Times are in seconds."""
 
     struct = RehearsalResult
 
@@ -97,7 +97,7 @@ class RehearsalPlaySerializer(StructSerializer):
 
 
 class RehearsalDocumentSerializer(StructSerializer):
-    """The plays, the first without a failure. `cut` names the lists that were shortened."""
+    """The plays; the first one is without a failure. `cut` names the lists that were shortened."""
 
     struct = RehearsalDocument
 
@@ -106,8 +106,8 @@ class RehearsalSerializer(serializers.Serializer[Any]):
     """One rehearsal of a plan."""
 
     id = serializers.UUIDField()
-    digest = OutputText(help_text="Of the plan that is played.")
-    current = serializers.BooleanField(help_text="Whether that is the plan as it is now.")
+    digest = OutputText(help_text="The digest of the plan that is played.")
+    current = serializers.BooleanField(help_text="Whether that is the current plan.")
     state = OutputText(help_text="queued, running, finished or failed.")
     seed = serializers.IntegerField()
     requested_by = OutputText()
@@ -116,7 +116,9 @@ class RehearsalSerializer(serializers.Serializer[Any]):
     finished_at = serializers.DateTimeField(allow_null=True)
     error_code = OutputText()
     error = OutputText()
-    result = RehearsalDocumentSerializer(allow_null=True, help_text="Null before the end, and if it failed.")
+    result = RehearsalDocumentSerializer(
+        allow_null=True, help_text="Null until the rehearsal has finished, and if it failed."
+    )
 
 
 class RehearsalListSerializer(serializers.Serializer[Any]):
@@ -130,14 +132,14 @@ class RehearsalQuerySerializer(StrictSerializer):
 
 
 class FailureSerializer(serializers.Serializer[Any]):
-    """What goes wrong in a further play. `zone` for `full_zone`: without it the one with most of Karpenter's nodes."""
+    """The failure in a further play. `zone` is for `full_zone`; by default the zone with most of Karpenter's nodes."""
 
     scenario = serializers.ChoiceField(choices=SCENARIOS)
     zone = Text(required=False, allow_blank=True, max_length=60, default="")
 
 
 class NewRehearsalSerializer(StrictSerializer):
-    """Which failures are played beside the plan as it is."""
+    """The failures to play, besides the plan without a failure."""
 
     failures = serializers.ListField(child=FailureSerializer(), required=False, default=list, max_length=len(SCENARIOS))
     seed = StrictInteger(required=False, min_value=0, max_value=HIGHEST_SEED, default=0)

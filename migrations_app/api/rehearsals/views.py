@@ -44,13 +44,15 @@ class PlanRehearsalsView(Endpoint):
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """The newest rehearsals with their results, newest first; one that is not `current` is of another plan."""
+        """The newest rehearsals with their results, newest first. A rehearsal that is not `current` is of a former
+        plan.
+        """
         query = query_params(request, RehearsalQuerySerializer)
         return Response({"results": [rehearsal_body(row) for row in rehearsals_of(id, limit=query["limit"])]})
 
     @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Enqueues a rehearsal, or answers with the one under way. The cluster is read, never changed."""
+        """Enqueues a rehearsal, or returns the one in progress. The cluster is read, never changed."""
         body = body_params(request, NewRehearsalSerializer)
         rehearsal_id = request_rehearsal(
             id,

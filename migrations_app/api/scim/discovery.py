@@ -1,4 +1,4 @@
-"""SCIM discovery endpoints of RFC 7643, which tell what this server supports: ServiceProviderConfig, ResourceTypes and
+"""SCIM discovery endpoints of RFC 7643, which list what this server supports: ServiceProviderConfig, ResourceTypes and
 Schemas.
 """
 

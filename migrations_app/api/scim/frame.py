@@ -99,7 +99,7 @@ class ScimEndpoint(APIView):
         set_actor(by, request_id=str(getattr(request, "request_id", "")))
         length = request.META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > MIB:
-            raise ScimError(f"at most {MIB} bytes are taken", status=413)
+            raise ScimError(f"at most {MIB} bytes are accepted", status=413)
 
     def get_exception_handler(self) -> Any:  # noqa: ANN401 - DRF's signature
         return exception_answer
@@ -143,7 +143,7 @@ def _problem_of(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, exceptions.APIException):
         return error.status_code, "", str(error.detail)
     if isinstance(error, RequestDataTooBig):
-        return 413, "", f"at most {MIB} bytes are taken"
+        return 413, "", f"at most {MIB} bytes are accepted"
     if isinstance(error, OperationalError | InterfaceError):
         return 503, "", "the database does not answer"
     return 500, "", "a fault of karpdash; its log has the request id"

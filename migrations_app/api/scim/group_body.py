@@ -88,5 +88,5 @@ def _members(value: Any) -> frozenset[int]:  # noqa: ANN401 - a JSON value
     if not all(isinstance(row, dict) and isinstance(row.get("value"), str) for row in rows):
         raise ScimError("a member has a value, the id of a user", kind="invalidValue")
     if any(str(row.get("type") or "User").lower() != "user" for row in rows):
-        raise ScimError("a team has people in it, and no teams", kind="invalidValue")
+        raise ScimError("members of a team are people, not teams", kind="invalidValue")
     return frozenset(identifier(row["value"]) for row in rows)

@@ -56,7 +56,7 @@ class AgentLine:
             if first.failure:
                 _fail(first)
             if not 200 <= first.status <= 599:
-                raise errors.InvalidResponse("seen from the agent: an answer without a status of HTTP")
+                raise errors.InvalidResponse("reported by the agent: an answer without an HTTP status")
             unless_answered.pop_all()
         headers = {name: first.headers[name] for name in PASSED_ON if name in first.headers}
         body: Any = io.BufferedReader(_AnswerBody(self, first))
@@ -140,7 +140,7 @@ def _agent_call(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
 
 def _fail(piece: AgentPiece) -> NoReturn:
     """Raises the error that the agent reported, as an error that the transport handles like its own."""
-    message = f"seen from the agent: {clean(piece.message)}"
+    message = f"reported by the agent: {clean(piece.message)}"
     if piece.failure == "timeout":
         raise TimeoutError(message)
     if piece.failure in ("unreachable", "cut"):

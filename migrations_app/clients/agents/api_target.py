@@ -51,7 +51,7 @@ class ApiTarget:
     def require_same(self) -> None:
         """Raises OtherCluster if another server or CA was named than at the start."""
         if self._changed:
-            raise OtherCluster("the API server or its CA is another one than when the agent started: start it anew")
+            raise OtherCluster("the API server or its CA has changed since the agent started: restart the agent")
 
     def _open(self) -> tuple[DirectLine, Secret | None]:
         # The former line is not closed, since calls under way use it; its connections end with them.

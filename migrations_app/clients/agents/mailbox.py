@@ -153,7 +153,7 @@ class AgentMailbox:
         try:
             text = self.keys.open(bytes(reply[1]), owner=self.agent, field=f"{nonce}:{index}")
         except InvalidSetting:
-            raise Unreachable("what the broker holds was not written by karpdash", code="agent_forged") from None
+            raise Unreachable("the broker holds a message that karpdash did not write", code="agent_forged") from None
         return unpacked(text, AgentPiece)
 
     def drop(self, nonce: str) -> None:

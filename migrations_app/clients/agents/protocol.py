@@ -133,4 +133,4 @@ def unpacked(body: bytes, kind: type[M]) -> M:
     try:
         return msgspec.msgpack.decode(body, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidResponse(f"what came is no {kind.__name__}") from None
+        raise InvalidResponse(f"the message is not a valid {kind.__name__}") from None

@@ -105,7 +105,7 @@ def _pieces(call: AgentCall, response: urllib3.HTTPResponse, *, most: int) -> It
         following = response.read(MOST_PIECE, decode_content=False) if body else b""
         size += len(following)
         if size > most:
-            raise TooLarge("the answer is larger than a page may be")
+            raise TooLarge("the answer is larger than the limit of a page")
         yield AgentPiece(
             nonce=call.nonce, index=index, last=not following, status=response.status, headers=passed, body=body
         )

@@ -113,7 +113,7 @@ class ServerLink:
         except urllib3.exceptions.HTTPError as error:
             raise self._failure(error) from None
         if len(content) > MOST_ANSWER:
-            raise InvalidResponse(f"{self.name}: the answer is larger than any of karpdash")
+            raise InvalidResponse(f"{self.name}: the answer is larger than the limit")
         if not 200 <= answer.status < 300:
             raise self._refusal(answer, content)
         return content
@@ -121,12 +121,12 @@ class ServerLink:
     def _refusal(self, answer: urllib3.BaseHTTPResponse, body: bytes) -> ReadError:
         if 300 <= answer.status < 400:
             location = clean(answer.headers.get("Location", "another address"), longest=200)
-            words = f"{self.name}: the server sends on to {location}; give the URL that answers itself"
+            words = f"{self.name}: the server redirects to {location}; use the final URL"
             return InvalidResponse(words, code="redirected")
         try:
             refusal = unpacked(body, AgentRefusal)
         except InvalidResponse:
-            return ServerFailed(f"{self.name}: HTTP {answer.status}, and not by karpdash")
+            return ServerFailed(f"{self.name}: HTTP {answer.status}, not from karpdash")
         words = f"{self.name}: {clean(refusal.message)}"
         if answer.status == 401:
             return Unauthorized(words, code=clean(refusal.code, longest=40))
@@ -153,14 +153,14 @@ def checked_url(url: str) -> str:
     """Returns the URL of a server in the form that agents use. Raises InvalidInput for a URL that no agent accepts."""
     base = _server_address(url).base
     if not _PLAIN.fullmatch(base):
-        raise InvalidInput(f"{clean(url, longest=60)!r} is no plain URL", where="--server")
+        raise InvalidInput(f"{clean(url, longest=60)!r} is not a plain URL", where="--server")
     return base
 
 
 def checked_proxy(url: str) -> str:
     """The URL of a proxy for a manifest. Raises InvalidInput, also for one with a password in it."""
     if not _PROXY.fullmatch(url):
-        raise InvalidInput("is no URL of a proxy such as http://proxy.example:3128", where="--proxy")
+        raise InvalidInput("is not the URL of a proxy, such as http://proxy.example:3128", where="--proxy")
     return url.rstrip("/")
 
 
@@ -173,11 +173,11 @@ def _server_address(url: str) -> _ServerAddress:
         complete, host = None, ""
     if not complete or parts.username or parts.query or parts.fragment:
         raise InvalidInput(
-            f"{clean(url, longest=60)!r} is no URL such as https://karpdash.example.com", where="--server"
+            f"{clean(url, longest=60)!r} is not a URL such as https://karpdash.example.com", where="--server"
         )
     safe = parts.scheme == "https"
     if not safe and not _is_loopback(host):
-        raise InvalidInput("plain http would show the token to everybody on the way: use https", where="--server")
+        raise InvalidInput("plain http would send the token unencrypted: use https", where="--server")
     return _ServerAddress(f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", parts.netloc, host, safe)
 
 
@@ -195,7 +195,7 @@ def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
     try:
         context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
     except (OSError, ssl.SSLError):
-        raise InvalidInput("holds no certificates that can be read", where=str(ca_file)) from None
+        raise InvalidInput("contains no readable certificates", where=str(ca_file)) from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     proxy = _proxy(place.host)
     if not proxy:
@@ -213,7 +213,9 @@ def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
             proxy_headers=urllib3.make_headers(proxy_basic_auth=account) if account else None,
         )
     except (ValueError, urllib3.exceptions.HTTPError):
-        raise InvalidInput("is no URL of a proxy such as http://proxy.example:3128", where="HTTPS_PROXY") from None
+        raise InvalidInput(
+            "is not the URL of a proxy, such as http://proxy.example:3128", where="HTTPS_PROXY"
+        ) from None
 
 
 def _proxy(host: str) -> str:

@@ -87,7 +87,7 @@ class AwsCalls:
 
     def _check_time(self, right: AwsPermission) -> None:
         if time.monotonic() >= self._ends:
-            raise TimedOut(f"the time for AWS was over before {right.action}")
+            raise TimedOut(f"the time limit for AWS was over before {right.action}")
 
 
 def _method(right: AwsPermission) -> str:
@@ -96,4 +96,4 @@ def _method(right: AwsPermission) -> str:
 
 
 def _garbled(right: AwsPermission) -> InvalidResponse:
-    return InvalidResponse(f"the answer to {right.action} is not what AWS promises")
+    return InvalidResponse(f"the answer to {right.action} is not in the form that AWS documents")

@@ -94,13 +94,15 @@ def checked(entry: ClusterAccountAccess) -> RoleArn | None:
         return None
     role = read_role_arn(entry.role_arn)
     if role is None:
-        raise InvalidInput("the ARN of a role to take is needed", code="bad_role", where="role_arn")
+        raise InvalidInput("the ARN of the role to assume is needed", code="bad_role", where="role_arn")
     if not _EXTERNAL_ID.fullmatch(entry.external_id):
         raise InvalidInput(
-            "a role is only taken with the external id made for it", code="no_external_id", where="role_arn"
+            "a role is only assumed with the external id that was created for it",
+            code="no_external_id",
+            where="role_arn",
         )
     if role.partition != partition_of(entry.region):
-        raise InvalidInput(f"the role is not of the partition of {entry.region}", code="bad_role", where="role_arn")
+        raise InvalidInput(f"the role is not in the partition of {entry.region}", code="bad_role", where="role_arn")
     if entry.account and role.account != entry.account:
         raise InvalidInput(
             f"the role is in account {role.account}, the cluster in {entry.account}",

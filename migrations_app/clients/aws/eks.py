@@ -57,11 +57,11 @@ def eks_connection(api: AwsApi, entry: ClusterAccountAccess) -> Connection:
 def _check(eks_cluster: EksCluster, place: AwsPlace) -> None:
     if read_place(eks_cluster.arn) != place:
         raise InvalidInput(
-            "AWS answered with another cluster than was asked for", code="wrong_cluster", where="cluster"
+            "AWS answered with another cluster than the requested one", code="wrong_cluster", where="cluster"
         )
     if eks_cluster.status not in REACHABLE:
         raise InvalidInput(
-            f"the cluster is {eks_cluster.status or 'in no known state'}", code="cluster_not_ready", where="cluster"
+            f"the cluster is {eks_cluster.status or 'in an unknown state'}", code="cluster_not_ready", where="cluster"
         )
 
 

@@ -90,14 +90,14 @@ def from_exception(error: BaseException, right: AwsPermission) -> errors.ReadErr
     if isinstance(error, b.NoCredentialsError | b.PartialCredentialsError | b.CredentialRetrievalError):
         return errors.Unauthorized("karpdash has no AWS credentials for this", code="no_identity")
     if isinstance(error, b.SSLError):
-        return errors.TlsRefused(f"{right.action}: the certificate of AWS is not one that is trusted here")
+        return errors.TlsRefused(f"{right.action}: the certificate of AWS is not trusted here")
     if isinstance(error, b.ConnectTimeoutError | b.ReadTimeoutError | TimeoutError):
         return errors.TimedOut(f"{right.action} was not answered in time")
     if isinstance(error, b.ParamValidationError | b.InvalidRegionError | b.UnknownRegionError):
-        return errors.InvalidResponse(f"{right.action} cannot be asked about such a name", code="bad_name")
+        return errors.InvalidResponse(f"{right.action} does not accept this name", code="bad_name")
     if isinstance(error, b.ConnectionError | b.HTTPClientError | OSError):
         return errors.Unreachable(f"no connection to AWS for {right.action}")
-    return errors.InvalidResponse(f"the answer to {right.action} is not what AWS promises")
+    return errors.InvalidResponse(f"the answer to {right.action} is not in the form that AWS documents")
 
 
 def _from_answer(error: b.ClientError, right: AwsPermission) -> errors.ReadError:
@@ -111,10 +111,10 @@ def _from_answer(error: b.ClientError, right: AwsPermission) -> errors.ReadError
     if code in _REGION_OFF:
         return errors.Unauthorized("the region is not switched on in this account", code="region_off")
     if code in _UNKNOWN_KEYS or status == 401:
-        message = "AWS does not know the credentials, or not in this region or partition"
+        message = "AWS does not know the credentials in this region or partition"
         return errors.Unauthorized(message)
     if code in ABSENT:
-        return errors.NotServed(f"{right.action}: AWS knows none of that name", code="absent")
+        return errors.NotServed(f"{right.action}: there is none of that name", code="absent")
     if status >= 500 or code.startswith(("Service", "Internal")):
         return errors.ServerFailed(f"AWS failed at {right.action}: {clean(code)}")
     return errors.ServerFailed(f"{right.action}: {clean(code)}: {text or 'no reason given'}", code="refused")

@@ -35,7 +35,7 @@ def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT)
     except errors.CAUGHT as error:
         raise errors.from_exception(error, WHO_AM_I) from None
     except (KeyError, TypeError):
-        raise InvalidResponse("AWS did not say who karpdash is to it") from None
+        raise InvalidResponse("AWS did not return the identity of karpdash") from None
 
 
 def principal_of(arn: str) -> str:
@@ -63,7 +63,7 @@ def prove_guarded(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsL
     for condition in ({}, {"ExternalId": new_external_id()}):
         if _can_assume(entry, own, limits=limits, condition=condition):
             raise InvalidInput(
-                "the role can be taken without the external id: add the condition sts:ExternalId to its trust policy",
+                "the role can be assumed without the external id: add the condition sts:ExternalId to its trust policy",
                 code="role_unguarded",
                 where="role_arn",
             )

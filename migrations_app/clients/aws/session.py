@@ -193,7 +193,7 @@ def own_keys(own: OwnIdentity, *, region: str, config: Config) -> AwsCredentials
         return own.keys
     credentials = _ambient(region, config) if own.ambient else None
     if credentials is None:
-        raise Unauthorized("karpdash has no AWS identity of its own that could take the role", code="no_identity")
+        raise Unauthorized("karpdash has no AWS identity of its own that could assume the role", code="no_identity")
     return credentials
 
 

@@ -185,7 +185,7 @@ class Bundle:
                 raise unseen(part)
             return
         if self._manifest is not None and not self._whole:
-            raise NotCollected(f"the bundle's maker did not ask for {resource.plural}")
+            raise NotCollected(f"{resource.plural} were not requested when the bundle was taken")
         if place in self._index.places:
             return
         if not self._whole or (self._manifest is None and self._left_out(place)):
@@ -258,5 +258,5 @@ def _server_version(body: bytes, name: str) -> bytes:
         if inner:
             msgspec.json.decode(inner, type=_ServerVersionDocument)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidBundle("not what GET /version answers", code="bad_version_file", where=name) from None
+        raise InvalidBundle("not an answer of GET /version", code="bad_version_file", where=name) from None
     return inner or body

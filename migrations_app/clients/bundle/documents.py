@@ -115,7 +115,7 @@ def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[Bundl
 def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
     body = body.removeprefix(b"\xef\xbb\xbf")
     if len(body) > MIB and body.count(b",") * limits.densest > len(body):
-        refuse("this JSON does not look like Kubernetes objects", "json_dense", where=name)
+        refuse("this JSON is not Kubernetes objects", "json_dense", where=name)
     try:
         if body.lstrip()[:1] == b"[":
             yield from _items(_arrays.decode(body), _DocumentKind())
@@ -146,7 +146,7 @@ def _in_a_row(body: bytes, name: str) -> Iterator[BundleObject | ListedKind]:
             yield from _object(body[start:end])
             start = end
     except RecursionError:
-        refuse("nested too deep", "json_depth", where=name)
+        refuse("nested too deeply", "json_depth", where=name)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         refuse(f"not JSON: {str(error)[:200]}", "json_syntax", where=name)
 

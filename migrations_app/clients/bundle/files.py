@@ -114,7 +114,7 @@ def _read_regular(path: Path, most: int, *, name: str) -> bytes:
     except OSError as error:
         refuse(f"cannot be read: {error.strerror}", "bundle_unreadable", where=name)
     if len(body) > most:
-        refuse("the files are larger than a bundle may be", "archive_total", where=name)
+        refuse("the files are larger than the limit of a bundle", "archive_total", where=name)
     return body
 
 

@@ -55,7 +55,7 @@ def app_token(credential: HostCredential, *, now: int) -> str:
     try:
         return jwt.encode(claims, credential.secret.reveal(), algorithm="RS256")
     except (ValueError, TypeError, jwt.PyJWTError):
-        raise InvalidInput("this is no private key of a GitHub App (PEM)", where="secret", code="bad_key") from None
+        raise InvalidInput("this is not a private key of a GitHub App (PEM)", where="secret", code="bad_key") from None
 
 
 def _installation_token(base: str, credential: HostCredential, *, reach: OutboundPolicy) -> str:
@@ -64,7 +64,7 @@ def _installation_token(base: str, credential: HostCredential, *, reach: Outboun
         return field(server.post(f"/app/installations/{credential.installation}/access_tokens", {}), "token")
     except (Unauthorized, Forbidden, NotServed, Conflict):
         message = (
-            "GitHub refuses the app: its key is wrong or was taken away, or the installation ended or is suspended"
+            "GitHub refuses the app: its key is wrong or was revoked, or the installation was removed or is suspended"
         )
         raise Unauthorized(message, code="app_refused") from None
 

@@ -30,7 +30,7 @@ class GitHubRepository:
         repository = self._server.get(self._root)
         rights = repository.get("permissions") if isinstance(repository, Mapping) else None
         if isinstance(rights, Mapping) and not rights.get("push"):
-            raise Forbidden("the credential may read the repository and not write to it", code="read_only")
+            raise Forbidden("the credential can read the repository, but not write to it", code="read_only")
         name = branch or field(repository, "default_branch")
         commit = self.branch_commit(name)
         if not commit:
@@ -55,7 +55,7 @@ class GitHubRepository:
     def _tree(self, tree: str, *, recursive: bool = False) -> list[Mapping[str, Any]]:
         document = self._server.get(f"{self._root}/git/trees/{quote(tree)}", {"recursive": "1"} if recursive else None)
         if recursive and document.get("truncated"):
-            raise TooLarge("the folder holds too many files to look through: name the file")
+            raise TooLarge("the folder has too many files to search: name the file")
         return rows(document.get("tree") if isinstance(document, Mapping) else None)
 
     def text(self, content: str) -> str:
@@ -63,7 +63,7 @@ class GitHubRepository:
         try:
             return base64.b64decode(blob["content"]).decode()
         except (KeyError, TypeError, binascii.Error, UnicodeDecodeError):
-            raise InvalidResponse("the file is no UTF-8 text") from None
+            raise InvalidResponse("the file is not UTF-8 text") from None
 
     def branch_commit(self, branch: str) -> str:
         ref = self._server.find(f"{self._root}/git/ref/heads/{quote(branch)}")
@@ -91,7 +91,7 @@ class GitHubRepository:
             self._server.post(f"{self._root}/git/refs", {"ref": f"refs/heads/{order.branch}", "sha": commit})
         except Conflict:
             if self.branch_commit(order.branch):
-                raise Conflict(f"the branch {order.branch} is there already", code="branch_exists") from None
+                raise Conflict(f"the branch {order.branch} exists already", code="branch_exists") from None
             raise
         return commit
 

@@ -28,7 +28,7 @@ class GitLabProject:
     def head(self, branch: str) -> BranchHead:
         project = self._server.get(self._root)
         if (level := _level(project)) is not None and level < DEVELOPER:
-            raise Forbidden("the credential may read the project and not write to it", code="read_only")
+            raise Forbidden("the credential can read the project, but not write to it", code="read_only")
         name = branch or field(project, "default_branch")
         commit = self.branch_commit(name)
         if not commit:
@@ -52,7 +52,7 @@ class GitLabProject:
             if len(entries) < PAGE:
                 break
         else:
-            raise TooLarge("the folder holds too many files to look through: name the file")
+            raise TooLarge("the folder has too many files to search: name the file")
         if not content_ids:
             raise NotServed(f"the project has no file or folder {place}", code="no_path")
         return content_ids
@@ -62,7 +62,7 @@ class GitLabProject:
         try:
             return answer.body.decode()
         except UnicodeDecodeError:
-            raise InvalidResponse("the file is no UTF-8 text") from None
+            raise InvalidResponse("the file is not UTF-8 text") from None
 
     def branch_commit(self, branch: str) -> str:
         document = self._server.find(f"{self._root}/repository/branches/{quote(branch, safe='')}")
@@ -83,7 +83,7 @@ class GitLabProject:
             return field(self._server.post(f"{self._root}/repository/commits", body), "id")
         except Conflict:
             if self.branch_commit(order.branch):
-                raise Conflict(f"the branch {order.branch} is there already", code="branch_exists") from None
+                raise Conflict(f"the branch {order.branch} exists already", code="branch_exists") from None
             raise
 
     def make_request(self, order: RequestOrder) -> HostRequest:

@@ -59,7 +59,7 @@ class HostServer:
         """The JSON of the answer to a write. Raises as `get`, and Conflict `refused_by_host` with the host's reason."""
         answer = self.exchange("POST", path, body=body)
         if answer.status in (400, 405, 409, 422):
-            raise Conflict(f"the host refuses it: {reason_of(answer)}", code="refused_by_host")
+            raise Conflict(f"the Git host refused it: {reason_of(answer)}", code="refused_by_host")
         return decoded(_checked(answer))
 
     def exchange(
@@ -95,11 +95,11 @@ def _refusal(answer: HttpAnswer) -> ReadError:
     if status == 401:
         return Unauthorized(f"the host refuses the credential: wrong, expired or revoked ({reason})")
     if status == 429 or (status == 403 and answer.headers.get("x-ratelimit-remaining") == "0"):
-        return ServerFailed("the host answers no more requests for a while; try again later", code="rate_limited")
+        return ServerFailed("the Git host limits the number of requests; try again later", code="rate_limited")
     if status == 403:
         return Forbidden(f"the credential lacks a right on the repository ({reason})")
     if status == 404:
-        return NotServed("it is not there, or the credential may not see it")
+        return NotServed("it does not exist, or the credential may not read it")
     return ServerFailed(f"the host answered {status} ({reason})")
 
 
@@ -130,7 +130,7 @@ def decoded(answer: HttpAnswer) -> Any:  # noqa: ANN401 - whatever JSON the host
     try:
         return msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidResponse("the host's answer is no JSON") from None
+        raise InvalidResponse("the host's answer is not JSON") from None
 
 
 def field(document: Any, *names: str) -> str:  # noqa: ANN401 - any JSON
@@ -145,5 +145,5 @@ def field(document: Any, *names: str) -> str:  # noqa: ANN401 - any JSON
 def rows(document: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401 - any JSON
     """A list of objects. Raises InvalidResponse."""
     if not isinstance(document, list) or not all(isinstance(item, Mapping) for item in document):
-        raise InvalidResponse("the host's answer is no list of objects")
+        raise InvalidResponse("the host's answer is not a list of objects")
     return document

@@ -37,13 +37,15 @@ def from_file(charts: Path, name: str) -> bytes:
 def checked_chart(raw: bytes, *, source: str, name: str, version: str) -> PackedChart:
     """The chart, if it is the requested one. Raises InvalidInput, also for a link or an unsafe name in it (T05)."""
     if len(raw) > MOST_BYTES:
-        raise InvalidInput("the packed chart is larger than a chart may be", where="source", code="chart_too_large")
+        raise InvalidInput("the packed chart is larger than the limit", where="source", code="chart_too_large")
     chart_names = [_read(body) for path, body in members(io.BytesIO(raw), ARCHIVE) if _is_head(path)]
     if len(chart_names) != 1:
-        raise InvalidInput("this is no chart: it has not one Chart.yaml", where="source", code="strange_chart")
+        raise InvalidInput(
+            "this is not a chart: it does not have exactly one Chart.yaml", where="source", code="strange_chart"
+        )
     head = chart_names[0]
     if head.name != name or head.version.removeprefix("v") != version.removeprefix("v"):
-        message = f"the chart says {head.name[:60]} {head.version[:40]}, and {name} {version} is wanted"
+        message = f"the chart is {head.name[:60]} {head.version[:40]}, and {name} {version} is needed"
         raise InvalidInput(message, where="source", code="other_release")
     return PackedChart(raw, source, f"sha256:{hashlib.sha256(raw).hexdigest()}")
 

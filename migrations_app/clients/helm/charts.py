@@ -53,7 +53,7 @@ _DIRECT = re.compile(r"Chart\.yaml|crds/[^/]+\.(?:yaml|yml|json)", re.ASCII)
 def from_archive(raw: bytes) -> dict[str, bytes]:
     """Each kept file as JSON: a list of documents, and a single document for Chart.yaml. Raises InvalidInput."""
     if len(raw) > MOST_BYTES:
-        raise InvalidInput("the packed chart is larger than a chart may be", code="chart_too_large")
+        raise InvalidInput("the packed chart is larger than the limit", code="chart_too_large")
     # The first path segment is the chart's own folder.
     files = ((name.partition("/")[2], body) for name, body in members(io.BytesIO(raw), ARCHIVE))
     return _kept_files(files)
@@ -65,7 +65,7 @@ def from_folder(charts: Path, name: str) -> dict[str, bytes]:
     Raises InvalidInput with code `no_chart` if there is none of that name.
     """
     if not _NAME.fullmatch(name) or len(name) > 128:
-        raise InvalidInput("a name of letters, digits, dots, - and _ is wanted", where="source", code="bad_name")
+        raise InvalidInput("enter a name of letters, digits, dots, - and _", where="source", code="bad_name")
     place = charts / name
     kind = _kind(place)
     if kind == "file":
@@ -78,7 +78,7 @@ def from_folder(charts: Path, name: str) -> dict[str, bytes]:
 def read_chart_file(charts: Path, name: str) -> bytes:
     """The packed chart of that name in the folder. Raises InvalidInput (code `no_chart`, `bad_name`)."""
     if not _NAME.fullmatch(name) or len(name) > 128:
-        raise InvalidInput("a name of letters, digits, dots, - and _ is wanted", where="source", code="bad_name")
+        raise InvalidInput("enter a name of letters, digits, dots, - and _", where="source", code="bad_name")
     if _kind(charts / name) != "file":
         raise InvalidInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
     return _read(charts / name, MOST_BYTES)
@@ -100,7 +100,7 @@ def _files(chart: Path) -> Iterator[tuple[str, bytes]]:
         body = _read(path, ARCHIVE.member_bytes)
         total += len(body)
         if total > ARCHIVE.total_bytes:
-            raise InvalidInput("the chart is larger than a chart may be", code="chart_too_large")
+            raise InvalidInput("the chart is larger than the limit", code="chart_too_large")
         yield str(path.relative_to(chart)), body
 
 
@@ -109,7 +109,7 @@ def _crd_files(folder: Path) -> list[Path]:
         return []
     paths = sorted(path for path in folder.iterdir() if safe_name(path.name))
     if len(paths) > ARCHIVE.members:
-        raise InvalidInput("the chart has more files than a chart may have", code="chart_too_large")
+        raise InvalidInput("the chart has too many files", code="chart_too_large")
     return paths
 
 
@@ -121,7 +121,7 @@ def _read(path: Path, most: int) -> bytes:
     with os.fdopen(descriptor, "rb") as opened:
         body = opened.read(most + 1)
     if len(body) > most:
-        raise InvalidInput(f"{path.name} is larger than it may be", where="source", code="chart_too_large")
+        raise InvalidInput(f"{path.name} is larger than the limit", where="source", code="chart_too_large")
     return body
 
 
@@ -136,10 +136,10 @@ def _kept_files(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
             raise InvalidInput(f"{name} is in the chart twice", where="source", code="strange_chart")
         documents[name] = _documents(name, body)
     if CHART not in documents:
-        raise InvalidInput("this is no chart: it has no Chart.yaml", where="source", code="strange_chart")
+        raise InvalidInput("this is not a chart: it has no Chart.yaml", where="source", code="strange_chart")
     if len(documents) == 1:
         words = "the chart has no folder crds" + (
-            ": its CRDs are templates, which only Helm fills in; take the chart karpenter" if templates else ""
+            ": its CRDs are templates, which only Helm can render; use the chart karpenter" if templates else ""
         )
         raise InvalidInput(words, where="source", code="chart_without_crds")
     return documents
@@ -186,14 +186,14 @@ def pull_chart(
 ) -> ChartDownload:
     """The packed chart. Raises ReadError if the registry does not answer or sends an invalid response."""
     if not _CHART.fullmatch(chart) or not _TAG.fullmatch(tag):
-        raise InvalidInput(f"{chart[:40]!r} at {tag[:40]!r} is no chart", code="bad_name")
+        raise InvalidInput(f"{chart[:40]!r} at {tag[:40]!r} is not a chart", code="bad_name")
     pull = _Pull(
         registry, f"{registry.prefix.strip('/')}/{chart}".strip("/"), reach, limits or ClientLimits(), resolver
     )
     layer = _layer(pull.manifest(tag))
     raw = pull.blob(layer.digest, most=min(layer.size, MOST_BYTES))
     if len(raw) != layer.size or f"sha256:{hashlib.sha256(raw).hexdigest()}" != layer.digest:
-        raise InvalidResponse("the registry's chart is not what its digest says", code="digest")
+        raise InvalidResponse("the registry's chart does not match its digest", code="digest")
     return ChartDownload(raw, layer.digest)
 
 
@@ -235,7 +235,7 @@ class _Pull:
         body = self._checked_body(http_answer, f"{self.name}:{tag}")
         stated_digest = http_answer.headers.get("Docker-Content-Digest", "")
         if _DIGEST.fullmatch(stated_digest) and stated_digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
-            raise InvalidResponse("the registry's manifest is not what its digest says", code="digest")
+            raise InvalidResponse("the registry's manifest does not match its digest", code="digest")
         return body
 
     def blob(self, digest: str, *, most: int) -> bytes:
@@ -246,7 +246,7 @@ class _Pull:
             if http_answer.status not in (301, 302, 303, 307, 308):
                 return self._checked_body(http_answer, self.name)
             url = _redirect_target(url, http_answer.headers.get("Location", ""))
-        raise InvalidResponse("the registry redirects without end", code="redirected")
+        raise InvalidResponse("the registry redirects too often", code="redirected")
 
     @property
     def _root(self) -> str:
@@ -257,7 +257,7 @@ class _Pull:
         kind, _, rest = challenge.partition(" ")
         parameters = dict(_PARAMETER.findall(rest))
         if kind.lower() != "bearer" or not parameters.get("realm"):
-            raise Unauthorized("the registry gives nothing to strangers", code="unauthorized")
+            raise Unauthorized("the registry allows no anonymous pull", code="unauthorized")
         query = {"scope": f"repository:{self.name}:pull"} | (
             {"service": parameters["service"]} if "service" in parameters else {}
         )
@@ -273,11 +273,11 @@ class _Pull:
         if http_answer.status == 200:
             return http_answer.body
         if http_answer.status in (401, 403):
-            raise Unauthorized(f"the registry does not give {subject} to strangers")
+            raise Unauthorized(f"the registry allows no anonymous pull of {subject}")
         if http_answer.status == 404:
             raise NotServed(f"the registry has no {subject}", code="absent")
         if 300 <= http_answer.status < 400:
-            raise InvalidResponse("the registry redirects where that is not followed", code="redirected")
+            raise InvalidResponse("the registry redirects to an address that is not followed", code="redirected")
         raise ServerFailed(f"the registry answers HTTP {http_answer.status} for {subject}")
 
     def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> HttpAnswer:
@@ -301,7 +301,7 @@ def _split_url(url: str) -> tuple[Server, str]:
         parts = urlsplit(url if _URL.fullmatch(url) else "")
         host, port, has_user = parts.hostname or "", parts.port or 443, parts.username is not None
         if parts.scheme != "https" or not host or has_user:
-            raise InvalidResponse("the registry names an address that is no https URL", code="not_https")
+            raise InvalidResponse("the registry names an address that is not an https URL", code="not_https")
         parsed_host = parse_host(f"[{host}]" if ":" in host else host, where="registry")
     except (ValueError, InvalidKubeconfig):
         raise InvalidResponse("the registry names an address that cannot be used", code="bad_address") from None
@@ -327,7 +327,7 @@ def _layer(manifest: bytes) -> _Layer:
     if document.schema_version != 2 or len(layers) != 1 or not _DIGEST.fullmatch(layers[0].digest):
         raise InvalidResponse("the registry's manifest is not that of a Helm chart", code="strange_manifest")
     if not 0 < layers[0].size <= MOST_BYTES:
-        raise InvalidResponse("the registry's chart is larger than a chart may be", code="chart_too_large")
+        raise InvalidResponse("the registry's chart is larger than the limit", code="chart_too_large")
     return layers[0]
 
 
@@ -344,7 +344,7 @@ SCHEME = "oci://"
 def read_registry(text: str) -> Server:
     """The registry and the path prefix of its charts, from `oci://host[:port]/path`. Raises InvalidInput."""
     if not text.startswith(SCHEME):
-        raise InvalidInput("an address such as oci://registry.example/karpenter is wanted", code="bad_registry")
+        raise InvalidInput("enter an address such as oci://registry.example/karpenter", code="bad_registry")
     try:
         return parse_server("https://" + text.removeprefix(SCHEME), where="registry")
     except InvalidKubeconfig as error:

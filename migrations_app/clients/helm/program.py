@@ -54,14 +54,14 @@ def find_helm(setting: str, *, where: str = "KARPDASH_HELM") -> Path:
     """The program that the setting names, or the one on the path. Raises InvalidSetting with the reason."""
     program = setting or shutil.which("helm")
     if not program:
-        raise InvalidSetting("no helm is found on the path of the worker", where=where, code="helm_missing")
+        raise InvalidSetting("helm is not on the PATH of the worker", where=where, code="helm_missing")
     path = Path(program)
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
         raise InvalidSetting("there is no such program", where=where, code="helm_missing") from None
     if not path.is_absolute() or not stat.S_ISREG(mode) or not os.access(path, os.X_OK):
-        raise InvalidSetting("the absolute path of a program is wanted", where=where, code="helm_missing")
+        raise InvalidSetting("enter the absolute path of a program", where=where, code="helm_missing")
     return path
 
 
@@ -72,11 +72,9 @@ def check_version(program: Path, *, where: str = "KARPDASH_HELM") -> str:
         end = run(program, words, folder=folder, stdin=b"", seconds=VERSION_SECONDS)
     match = _VERSION.search(end.words) if end.done else None
     if match is None:
-        raise InvalidSetting("the program does not tell its version as helm does", where=where, code="helm_version")
+        raise InvalidSetting("the program does not print a version as helm does", where=where, code="helm_version")
     if int(match[1]) != MAJOR or int(match[2]) < FIRST_MINOR:
-        message = (
-            f"helm {match[0]} is not known to work here: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is wanted"
-        )
+        message = f"helm {match[0]} is not supported: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is needed"
         raise InvalidSetting(message, where=where, code="helm_version")
     return match[0]
 
@@ -230,4 +228,4 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,51}[a-z0-9])?", re.ASCII)
 def refuse_odd_name(text: str) -> None:
     """Raises InvalidInput unless the text is a valid name of a release or a namespace, and so no option."""
     if not _NAME.fullmatch(text):
-        raise InvalidInput(f"{text[:60]!r} is no name of a release", code="bad_name")
+        raise InvalidInput(f"{text[:60]!r} is not the name of a release", code="bad_name")

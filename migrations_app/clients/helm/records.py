@@ -128,7 +128,7 @@ def settled_run(read: dict[str, Any], *, own: Mapping[str, str], late: bool) -> 
     `late`: no request of the run can arrive any more.
     """
     if not holds(Exists(marks=dict(own)), read):
-        return SettledRun("not_applied", "changed", "somebody else has made this revision") if late else None
+        return SettledRun("not_applied", "changed", "another client created this revision") if late else None
     try:
         record = read_record(read)
     except InvalidResponse as error:
@@ -136,9 +136,9 @@ def settled_run(read: dict[str, Any], *, own: Mapping[str, str], late: bool) -> 
     if record.status == DEPLOYED:
         return None
     where = f"release {record.namespace}/{record.name} revision {record.revision}"
-    advice = "take the controller back, or mend it by hand"
+    advice = "roll the controller back, or fix it yourself"
     if record.pending:
-        words = f"helm was stopped in the middle: {where} is {record.status}; {advice}"
+        words = f"helm was interrupted: {where} is {record.status}; {advice}"
         return SettledRun("changed_by_other", "release_pending", words) if late else None
     message = f"{where} is {record.status}: {record.info.description[:500]}; {advice}"
     return SettledRun("changed_by_other", "release_failed", message)

@@ -95,7 +95,7 @@ class ClusterRelay:
 
     def _decide(self, request: RelayedRequest) -> RelayAnswer:
         if self._is_over:
-            return refusal(410, reason="Gone", message="karpdash: the run is over")
+            return refusal(410, reason="Gone", message="karpdash: the run has ended")
         decision = self._rules.before(request)
         return decision if isinstance(decision, RelayAnswer) else self._rules.after(request, self._forward(decision))
 
@@ -145,11 +145,11 @@ def _read(handler: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | Rela
     """The request without the relay's own path; an answer for a refused one, whose body is not read."""
     if not secrets.compare_digest(handler.path[: len(prefix)].encode("utf-8", "replace"), prefix.encode()):
         handler.close_connection = True
-        return refusal(404, reason="NotFound", message="karpdash: no such place")
+        return refusal(404, reason="NotFound", message="karpdash: no such path")
     length = handler.headers.get("Content-Length") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY or handler.headers.get("Transfer-Encoding"):
         handler.close_connection = True
-        return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than it may be")
+        return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than the limit")
     raw = handler.rfile.read(int(length))
     parts = urlsplit(handler.path.removeprefix(prefix[:-1]))
     query = dict(parse_qsl(parts.query, keep_blank_values=True))

@@ -191,9 +191,9 @@ def _unpacked(packed: bytes) -> bytes:
     except zlib.error:
         raise _OddError("not gzip") from None
     if len(body) > most:
-        raise _OddError("unpacks to far more than a release holds")
+        raise _OddError("unpacks to more than the limit of a release")
     if not inflate.eof:
-        raise _OddError("the packed record is cut")
+        raise _OddError("the packed record is truncated")
     return body
 
 

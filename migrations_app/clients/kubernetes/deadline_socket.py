@@ -55,7 +55,7 @@ class ResponseDeadline:
         self._received += count
         self._left -= count
         if self._left < 0:
-            raise TooLarge("the answer is larger than a page may be")
+            raise TooLarge("the answer is larger than the limit of a page")
 
 
 _deadline: ContextVar[ResponseDeadline | None] = ContextVar("deadline", default=None)
@@ -85,7 +85,7 @@ class DeadlineSocket(ssl.SSLSocket):
     def sendall(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the parameters are those of ssl
         # Bytes that came before the request would be taken for its answer.
         if self.pending():
-            raise ConnectionResetError("the server said more than was asked")
+            raise ConnectionResetError("the server sent more than was requested")
         super().sendall(*args, **kwargs)
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl

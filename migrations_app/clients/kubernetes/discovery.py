@@ -89,7 +89,7 @@ def served(ask: DiscoveryRequest) -> Served:
 def _group_versions(groups: _Groups) -> list[tuple[str, str]]:
     group_versions = [(group.name, version.version) for group in groups.groups or () for version in group.versions]
     if len(group_versions) > MOST_GROUP_VERSIONS:
-        raise InvalidResponse("the server names more API groups than there can be")
+        raise InvalidResponse("the server names too many API groups")
     return [("", "v1"), *group_versions]
 
 
@@ -125,4 +125,4 @@ def _decode(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidResponse("the server's discovery is not what an API server answers") from None
+        raise InvalidResponse("the server's discovery is not a valid answer of an API server") from None

@@ -127,7 +127,7 @@ def from_exception(error: BaseException) -> HttpFailure:
     if isinstance(error, u.TimeoutError | TimeoutError) or _find_cause(error, TimeoutError):
         return HttpFailure(errors.TimedOut("the server's answer did not arrive in time"))
     if _is_not_http(error):
-        return HttpFailure(errors.InvalidResponse("the server's answer is not HTTP as an API server speaks it"))
+        return HttpFailure(errors.InvalidResponse("the server's answer is not valid HTTP of an API server"))
     return HttpFailure(errors.Unreachable("the connection was cut", code="cut"), again=True)
 
 

@@ -126,7 +126,7 @@ def check_pair(certificate_pem: str, key_pem: Secret, *, where: str) -> None:
     except (ValueError, TypeError, UnsupportedAlgorithm, AttributeError):
         # An encrypted key raises TypeError; a key type that cannot sign has no comparable public key.
         raise InvalidKubeconfig(
-            "the private key cannot be read; keys under a password are not accepted",
+            "the private key cannot be read; keys with a password are not accepted",
             code="bad_key",
             where=f"{where}.client-key-data",
         ) from None
@@ -200,7 +200,7 @@ def _parse(raw: bytes) -> _Config:
     root = _map(read_document(raw, error=InvalidKubeconfig), "")
     _refuse_unknown(root, _ROOT, where="")
     if root.get("apiVersion", "v1") != "v1" or root.get("kind", "Config") != "Config":
-        _refuse("this is no kubeconfig: apiVersion v1 and kind Config are wanted", "not_a_kubeconfig", where="kind")
+        _refuse("this is not a kubeconfig: it needs apiVersion v1 and kind Config", "not_a_kubeconfig", where="kind")
     _refuse_unknown(_map(_value_or(root, "preferences", instead={}), "preferences"), _PREFERENCES, where="preferences")
     return _Config(
         clusters=_entries(root, "clusters", check=_check_cluster),
@@ -214,7 +214,7 @@ def _entries(root: Tree, plural: str, *, check: Callable[[Tree, str], None]) -> 
     entries: dict[str, Tree] = {}
     items = _value_or(root, plural, instead=[])
     if not isinstance(items, list) or len(items) > _ENTRIES:
-        _refuse(f"a list of at most {_ENTRIES} entries is wanted", "wrong_type", where=plural)
+        _refuse(f"a list of at most {_ENTRIES} entries is needed", "wrong_type", where=plural)
     for number, entry in enumerate(items):
         where = f"{plural}[{number}]"
         name, body = _entry(_map(entry, where), plural[:-1], where=where)
@@ -277,7 +277,7 @@ def _referenced(entries: dict[str, Tree], context: Tree, *, key: str, name: str)
 def _connection(cluster: Tree, user: Tree, *, context: str) -> Connection:
     ca = cluster.get("certificate-authority-data")
     if not ca:
-        _refuse("the cluster's CA is wanted inside the file", "ca_missing", where="clusters.certificate-authority-data")
+        _refuse("the cluster's CA has to be inside the file", "ca_missing", where="clusters.certificate-authority-data")
     ca_pem = decoded(ca, where="clusters.certificate-authority-data")
     certificates(ca_pem, where="clusters.certificate-authority-data")
     name = cluster.get("tls-server-name")
@@ -301,7 +301,7 @@ def _pair(user: Tree) -> tuple[str | None, Secret | None]:
     if not certificate and not key:
         return None, None
     if not certificate or not key:
-        _refuse("a client certificate and its key are wanted together", "key_mismatch", where="users")
+        _refuse("a client certificate needs its key, and a key its certificate", "key_mismatch", where="users")
     cert_pem = decoded(certificate, where="users.client-certificate-data")
     key_pem = Secret(decoded(key, where="users.client-key-data"))
     check_pair(cert_pem, key_pem, where="users")
@@ -310,7 +310,7 @@ def _pair(user: Tree) -> tuple[str | None, Secret | None]:
 
 def _token(text: str, where: str) -> Secret:
     if not _TOKEN.fullmatch(text):
-        _refuse("the token holds characters that no token has", "bad_token", where=where)
+        _refuse("the token contains characters that are not allowed in a token", "bad_token", where=where)
     return Secret(text)
 
 
@@ -322,14 +322,14 @@ def _value_or(tree: Tree, key: str, *, instead: object) -> object:
 
 def _map(value: object, where: str) -> Tree:
     if not isinstance(value, dict):
-        _refuse("a map is wanted here", "wrong_type" if where else "not_a_kubeconfig", where=where)
+        _refuse("a map is needed here", "wrong_type" if where else "not_a_kubeconfig", where=where)
     return value
 
 
 def _text(tree: Tree, key: str, *, where: str) -> str | None:
     value = tree.get(key)
     if value is not None and not isinstance(value, str):
-        _refuse("text is wanted here", "wrong_type", where=f"{where}.{key}".lstrip("."))
+        _refuse("a text is needed here", "wrong_type", where=f"{where}.{key}".lstrip("."))
     return value
 
 

@@ -77,7 +77,7 @@ class _Pagination:
         if metadata.token and self.count >= self.most:
             raise InvalidResponse(f"the list does not end after {self.most} pages", code="endless_list")
         if not metadata.token and (metadata.remaining or 0) > 0:
-            raise InvalidResponse("the server says that more objects remain, and gives no way to them")
+            raise InvalidResponse("the server says that more objects remain, but gives no way to read them")
         self._check_edges(page.items or [])
         self.tokens.add(metadata.token)
         return metadata.token
@@ -171,7 +171,7 @@ class LiveApi:
         try:
             return _reviews.decode(self._transport.post(_REVIEW, body).body).status.allowed
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            raise InvalidResponse("the server's access review is not what an API server answers") from None
+            raise InvalidResponse("the server's access review is not a valid answer of an API server") from None
 
     def _page(self, resource: Resource, token: str, *, size: int) -> PageBody:
         """The body of one page and the page size used: if a page is too large, it is requested in smaller ones."""
@@ -202,12 +202,12 @@ def _decoded(body: bytearray, resource: Resource) -> _ListPage:
     try:
         list_page = _decoded_or_salvaged(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
+        raise InvalidResponse(f"the list of {resource.plural} is not a valid answer of an API server") from None
     if list_page.items is None and not list_page.kind.endswith("List"):
-        raise InvalidResponse(f"the list of {resource.plural} holds no items")
+        raise InvalidResponse(f"the list of {resource.plural} has no items")
     expected = _LIST_KINDS.get((resource.group, resource.plural), list_page.kind)
     if list_page.kind not in (*_ANY_KIND, expected) or list_page.api_version not in ("", resource.group_version):
-        raise InvalidResponse(f"what the server answers is not the list of {resource.plural} that was asked for")
+        raise InvalidResponse(f"the server's answer is not the requested list of {resource.plural}")
     return list_page
 
 

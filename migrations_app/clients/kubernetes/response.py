@@ -54,9 +54,9 @@ class TrafficMeter:
             self.total += count
             self.in_flight += count
             if self.total > self.limits.scan_bytes:
-                raise TooLarge("the scan has read more than a scan may", code="scan_too_large")
+                raise TooLarge("the scan has read more than its limit", code="scan_too_large")
             if self.in_flight > self.limits.in_flight_bytes:
-                raise TooLarge("the answers under way are larger than they may be together")
+                raise TooLarge("the answers in progress together are larger than the limit")
 
     def release(self, count: int) -> None:
         with self._lock:
@@ -70,7 +70,7 @@ def read_body(response: urllib3.BaseHTTPResponse, meter: TrafficMeter) -> bytear
         for piece in _pieces(response, meter.limits.page_bytes):
             count(len(piece))
             if len(body) + len(piece) > meter.limits.page_bytes:
-                raise TooLarge("the answer is larger than a page may be")
+                raise TooLarge("the answer is larger than the limit of a page")
             body += piece
     return body
 
@@ -120,13 +120,13 @@ def _pieces(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
     length = response.headers.get("Content-Length", "0")
     # With such a length, http.client reads until the connection ends, and a cut body would seem complete.
     if not all(number.strip().isdecimal() for number in length.split(",")):
-        raise InvalidResponse("the length that the server gives of its answer is no number")
+        raise InvalidResponse("the Content-Length of the server's answer is not a number")
     encoding = (response.headers.get("Content-Encoding") or "identity").lower()
     if encoding == "identity":
         return _raw(response)
     if encoding == "gzip":
         return _unpacked(response, most)
-    raise InvalidResponse("the server packs its answer in a way it was not asked for")
+    raise InvalidResponse("the server sent its answer in an encoding that was not requested")
 
 
 def _raw(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
@@ -143,8 +143,8 @@ def _unpacked(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
         remaining -= len(piece)
         yield piece
         if remaining <= 0:
-            raise TooLarge("the answer is larger than a page may be")
+            raise TooLarge("the answer is larger than the limit of a page")
         if inflate.eof and inflate.unused_data:
             break
     if not inflate.eof or inflate.unused_data:
-        raise InvalidResponse("the packed answer has a wrong end")
+        raise InvalidResponse("the end of the compressed answer is invalid")

@@ -242,7 +242,7 @@ class Transport:
     def _call_ends(self) -> float:
         now = time.monotonic()
         if now >= self._ends:
-            raise TimedOut("the scan's time is over")
+            raise TimedOut("the scan's deadline is over")
         return min(self._ends, now + self._limits.call_seconds)
 
     def _headers(self, attempt: int, accept: str) -> dict[str, str]:

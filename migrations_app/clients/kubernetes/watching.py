@@ -79,7 +79,7 @@ def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int 
     try:
         shortest = _lists.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
+        raise InvalidResponse(f"the list of {resource.plural} is not a valid answer of an API server") from None
     if shortest.metadata.token and shortest.metadata.remaining is None:
         return shortest.metadata, None
     return shortest.metadata, len(shortest.items) + (shortest.metadata.remaining or 0)
@@ -113,5 +113,5 @@ def _event_proof(line: bytes, *, version: int) -> bool | None:
 def _number(version: str) -> int:
     """The number of an etcd version. Raises InvalidResponse for other text, since nothing can be compared then."""
     if not _NUMBER.fullmatch(version):
-        raise InvalidResponse("the server's resource versions are no numbers")
+        raise InvalidResponse("the server's resource versions are not numbers")
     return int(version)

@@ -69,7 +69,7 @@ class LiveWriter:
             raise
         document = _tree(bytes(body))
         if document is None:
-            raise InvalidResponse(f"{target.display_name} is not what an API server answers")
+            raise InvalidResponse(f"{target.display_name} is not a valid answer of an API server")
         return document
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:

@@ -77,7 +77,7 @@ def _grant_for(refusal: RefusedRequest, minor: Minor, *, site: AwsSite) -> State
                 is RequestVerdict.ALLOWED
             ):
                 return grant
-    raise LookupError(f"grants.py has no row for {probe.id} in {minor}")
+    raise LookupError(f"statements.py has no grant for {probe.id} in {minor}")
 
 
 def merged(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> tuple[Document, ...]:

@@ -84,20 +84,20 @@ class IamColumn(msgspec.Struct, frozen=True, kw_only=True):
     hop: str = ""
     ok: Answered = "unknown"
     why: str = ""
-    """Why nothing can be said of the release; empty where its needs are known."""
+    """Why the release could not be evaluated; empty if its needs are known."""
     refused: int = 0
     """Actions that are needed with the settings of the cluster, and refused."""
     doubtful: int = 0
-    """Actions that are needed with the settings of the cluster, and of which nothing certain can be said."""
+    """Actions that are needed with the settings of the cluster, and whose verdict is not certain."""
     conditional: int = 0
     """Actions that are refused or doubtful, and needed only with a setting that is not assumed."""
     whole: tuple[IamSize, ...] = ()
-    """All that a role needs which has nothing yet."""
+    """Everything that a role without any permission needs."""
     patches: tuple[IamPatch, ...] = ()
 
 
 class IamDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy on a role as it was read. `kind` also tells a permissions boundary."""
+    """A policy of a role, or its permissions boundary, as it was read; `kind` says which."""
 
     name: str
     kind: str
@@ -115,7 +115,7 @@ class IamUnread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IamRole(msgspec.Struct, frozen=True, kw_only=True):
-    """A role that was looked at. `counts` says whether requests of the controller fall on it."""
+    """A role that was read. `counts`: its policies apply to the controller's requests."""
 
     arn: str
     found_by: str
@@ -140,7 +140,7 @@ class IamDisagreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IamSimulation(msgspec.Struct, frozen=True, kw_only=True):
-    """SimulatePrincipalPolicy beside our own judgement."""
+    """The result of SimulatePrincipalPolicy, compared with karpdash's own evaluation."""
 
     seen: bool = False
     why: str = ""
@@ -151,7 +151,7 @@ class IamSimulation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IamNames(msgspec.Struct, frozen=True, kw_only=True):
-    """What the requests were filled with."""
+    """The names in the requests."""
 
     cluster: str
     account: str
@@ -161,7 +161,7 @@ class IamNames(msgspec.Struct, frozen=True, kw_only=True):
     node_roles: tuple[str, ...]
     assume_role_arn: str = ""
     stand_ins: tuple[str, ...] = ()
-    """Names that nobody told, in words; they have to be put right in every document taken from here."""
+    """Placeholders for unknown names, as text; they have to be replaced in every document of the sheet."""
 
 
 class IamSetting(msgspec.Struct, frozen=True, kw_only=True):

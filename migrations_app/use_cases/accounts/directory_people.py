@@ -159,7 +159,7 @@ def _close(user: User, known: ProvisionedAccount) -> None:
 
 def _open(user: User, known: ProvisionedAccount) -> None:
     if not known.closed_by_directory:
-        raise Conflict("the account was closed in karpdash, and is opened there", code="closed_here")
+        raise Conflict("the account was closed in karpdash; reopen it there", code="closed_here")
     management.set_active(user.username, active=True, person=None)
 
 
@@ -216,7 +216,7 @@ def _refuse(person: PersonAttributes) -> None:
             raise InvalidInput(f"at most {longest} printable characters", where=field)
     name = person.user_name
     if name is not None and (not name or name.casefold().startswith(RESERVED) or name.casefold() in SAMPLE_PEOPLE):
-        raise InvalidInput("is no name that an account can have", where="user_name", code="bad_name")
+        raise InvalidInput("is not a valid name for an account", where="user_name", code="bad_name")
     if person.email:
         try:
             validate_email(person.email)

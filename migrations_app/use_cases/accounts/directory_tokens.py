@@ -46,7 +46,7 @@ def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> 
     """
     _refuse(person)
     if person is not None and person.method == "token":
-        raise PermissionDenied("a person makes tokens of directories, in the browser", code="person_needed")
+        raise PermissionDenied("only a person can create tokens of directories, in the browser", code="person_needed")
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidInput(f"1 to {LONGEST_NAME} characters are needed", where="name", code="text_needed")
     if not 1 <= days <= LONGEST_PROVISIONING_DAYS:

@@ -85,11 +85,11 @@ def first_password(name: str, *, person: Person) -> str:
     """
     may(person)
     if person.method == "token":
-        raise PermissionDenied("a person gives passwords, in the browser", code="person_needed")
+        raise PermissionDenied("only a person can set passwords, in the browser", code="person_needed")
     with transaction.atomic():
         row = _account(name)
         if row.has_usable_password() or row.last_login or Identity.objects.filter(user=row).exists():
-            raise Conflict("that account can sign in already", code="has_password")
+            raise Conflict("the account can sign in already", code="has_password")
         password = _one_time_password(row)
         record_audit_event("account.first_password", name)
     return password
@@ -112,7 +112,7 @@ def reset_password(name: str) -> str:
     with transaction.atomic():
         row = _account(name)
         if Identity.objects.filter(user=row).exists():
-            raise Conflict("that account signs in at the identity provider", code="other_sign_in")
+            raise Conflict("the account signs in at the identity provider", code="other_sign_in")
         password = _one_time_password(row)
         record_audit_event("account.password_reset", name, ended=_end_sessions_and_tokens(row))
     return password
@@ -130,7 +130,7 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
         if row.is_active == active:
             return
         if person is not None and row.pk == person.id:
-            raise Conflict("nobody closes their own account", code="own_account")
+            raise Conflict("you cannot close your own account", code="own_account")
         User.objects.filter(pk=row.pk).update(is_active=active)
         # A directory may only open accounts that it closed itself.
         ProvisionedAccount.objects.filter(user=row).update(closed_by_directory=False)
@@ -183,7 +183,7 @@ def change_team(team: str, change: TeamChange, *, person: Person | None) -> None
     """
     may(person)
     if set(change.add) & set(change.remove):
-        raise InvalidInput("an account is added or removed, not both", where="remove")
+        raise InvalidInput("an account cannot be both added and removed", where="remove")
     with transaction.atomic():
         member_names = set(_team(team).user_set.values_list("username", flat=True))
         for name in dict.fromkeys(change.add):
@@ -217,7 +217,7 @@ def grant_role(role_grant: RoleGrant, *, person: Person | None) -> uuid.UUID:
     if role_grant.role not in ROLES:
         raise InvalidInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
     if bool(role_grant.person) is bool(role_grant.team):
-        raise InvalidInput("a role is given to a person or to a team", where="person", code="bad_receiver")
+        raise InvalidInput("name either a person or a team", where="person", code="bad_receiver")
     with transaction.atomic():
         group = _group(role_grant.over) if role_grant.over else None
         receiver = _account(role_grant.person) if role_grant.person else None
@@ -226,7 +226,7 @@ def grant_role(role_grant: RoleGrant, *, person: Person | None) -> uuid.UUID:
         to = {"person": receiver, "team": _team(role_grant.team) if role_grant.team else None}
         _refuse_own(person, to["person"] or to["team"])
         if Grant.objects.filter(**to, over=group, role=role_grant.role).exists():
-            raise Conflict("that role was given already", code="given_already")
+            raise Conflict("the role is given already", code="given_already")
         row = Grant.objects.create(**to, over=group, role=role_grant.role, created_by=actor().name)
         record_audit_event("access.given", _receiver(row), role=row.role, over=group.name if group else "every cluster")
     return row.pk
@@ -258,7 +258,7 @@ def refuse_without_admin() -> None:
     the same time, the second one waits there and then finds the change of the first.
     """
     if not any(_account_managers()):
-        raise Conflict("nobody would be left who may decide what others may do", code="last_admin")
+        raise Conflict("no account would be left that may give roles", code="last_admin")
 
 
 def _account_managers() -> Iterator[bool]:
@@ -288,7 +288,7 @@ def _refuse_own(person: Person | None, receiver: User | Group | None) -> None:
         return
     own = receiver.pk == person.id if isinstance(receiver, User) else _is_in(receiver, person.id)
     if own:
-        raise PermissionDenied("a token gives its own owner no rights; do it in the browser", code="own_rights")
+        raise PermissionDenied("a token cannot give its own owner a role; do it in the browser", code="own_rights")
 
 
 def _is_in(team: Group | None, user_id: int) -> bool:
@@ -314,7 +314,7 @@ def is_sample_person(row: AbstractBaseUser) -> bool:
 def refuse_sample_person(row: User) -> None:
     """Raises Conflict `sample_person` for a sample person."""
     if is_sample_person(row):
-        raise Conflict("sample people have rights over sample clusters only", code="sample_person")
+        raise Conflict("sample people can have roles over sample clusters only", code="sample_person")
 
 
 def _receiver(row: Grant) -> str:

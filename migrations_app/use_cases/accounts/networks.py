@@ -46,9 +46,9 @@ def _network(text: str) -> Network:
     try:
         interface = ipaddress.ip_interface(text)
     except ValueError:
-        why = "is no network such as 192.0.2.0/24"
+        why = "is not a network such as 192.0.2.0/24"
     else:
         if interface.ip == interface.network.network_address:
             return interface.network
-        why = f"has bits behind its prefix: the network is {interface.network}"
+        why = f"has bits after its prefix: the network is {interface.network}"
     raise InvalidInput(f"{text[:60]!r} {why}", where="networks", code="bad_network")

@@ -70,7 +70,7 @@ def claims_for(ticket: OidcState) -> dict[str, Any]:
     except ReadError as wrong:
         raise _refused(wrong.message) from None
     if not isinstance(token, str):
-        raise _refused("the provider gave no token")
+        raise _refused("the identity provider sent no ID token")
     return _verified(token, idp, nonce=ticket.nonce)
 
 
@@ -88,12 +88,12 @@ def _verified(token: str, idp: Provider, *, nonce: str) -> dict[str, Any]:
             options={"require": list(CLAIMS)},
         )
     except (jwt.PyJWTError, KeyError, TypeError, ValueError) as wrong:
-        raise _refused(f"the token does not hold ({type(wrong).__name__})") from None
+        raise _refused(f"the ID token is not valid ({type(wrong).__name__})") from None
     if not secrets.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
-        raise _refused("the token answers another question")
+        raise _refused("the ID token's nonce does not match this sign-in")
     parties = claims["aud"]
     if isinstance(parties, list) and len(parties) > 1 and claims.get("azp") != client().client_id:
-        raise _refused("the token was given to somebody else")
+        raise _refused("the ID token was issued for another client")
     return claims
 
 
@@ -102,12 +102,12 @@ def _key_of(token: str, idp: Provider) -> jwt.PyJWK:
     header = jwt.get_unverified_header(token)
     kid, algorithm = header.get("kid"), header.get("alg")
     if algorithm not in ALGORITHMS:
-        raise _refused("the token is not signed in a way that is taken")
+        raise _refused("the ID token is signed with an algorithm that is not accepted")
     if not isinstance(kid, str) or not kid:
-        raise _refused("the token does not say which key signed it")
+        raise _refused("the ID token names no signing key")
     fitting = [key for key in keys_of(idp, reach=network_policy()) if key.get("kid") == kid and _can_sign(key)]
     if len(fitting) != 1:
-        raise _refused("no key of the provider is the one that the token names")
+        raise _refused("the ID token names a key that the identity provider does not publish")
     return jwt.PyJWK(fitting[0], algorithm=algorithm)
 
 
@@ -116,7 +116,7 @@ def account_of(claims: Mapping[str, Any]) -> User:
     name, teams = _name(claims), _teams(claims)
     issuer, subject = str(claims["iss"]), str(claims["sub"])
     if not 0 < len(subject) <= 255:
-        raise _refused("the provider's name of the person cannot be kept")
+        raise _refused("the identity provider's subject of the person is too long or not printable")
     with transaction.atomic():
         known = Identity.objects.select_related("user").filter(issuer=issuer, subject=subject).first()
         user = known.user if known else _create_account(name, issuer=issuer, subject=subject)
@@ -140,30 +140,30 @@ def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None
     """
     tied = Identity.objects.filter(user_id=user_id, issuer=str(claims["iss"]), subject=str(claims["sub"]))
     if not tied.exists():
-        raise _refused("somebody else signed in at the provider")
+        raise _refused("another person signed in at the identity provider")
     auth_time = claims.get("auth_time")
     if (
         not isinstance(auth_time, int)
         or isinstance(auth_time, bool)
         or not since - LEEWAY <= auth_time <= time.time() + LEEWAY
     ):
-        raise _refused("the provider does not say that it asked the person again")
+        raise _refused("the identity provider did not confirm a new sign-in of the person")
 
 
 def _create_account(name: str, *, issuer: str, subject: str) -> User:
     if name.casefold().startswith(RESERVED):
-        raise _refused("the name is one of a service account")
+        raise _refused("the name belongs to a service account")
     if waiting := adopted_by(name):
         return _link_account(waiting, issuer=issuer, subject=subject)
     # Also a name of an account in the directory: a person whose account was closed could otherwise get a new one.
     if is_directory_name(name) or User.objects.filter(username__iexact=name).exists():
-        raise _refused("an account of that name exists already and is not of this provider")
+        raise _refused("an account of that name exists already and does not belong to this identity provider")
     try:
         with transaction.atomic():
             user = User.objects.create_user(username=name)
             Identity.objects.create(user=user, issuer=issuer, subject=subject)
     except IntegrityError:
-        raise _refused("the account was made meanwhile; sign in once more") from None
+        raise _refused("the account was created meanwhile; sign in again") from None
     record_audit_event("account.made", name, rights="those of its teams", by=issuer)
     return user
 
@@ -176,7 +176,7 @@ def _link_account(user: User, *, issuer: str, subject: str) -> User:
         with transaction.atomic():
             Identity.objects.create(user=user, issuer=issuer, subject=subject)
     except IntegrityError:
-        raise _refused("the account was tied meanwhile; sign in once more") from None
+        raise _refused("the account was linked to the identity provider meanwhile; sign in again") from None
     record_audit_event("account.tied", user.username, by=issuer)
     return user
 
@@ -200,7 +200,7 @@ def _synchronize_teams(user: User, teams: frozenset[str]) -> None:
 def _name(claims: Mapping[str, Any]) -> str:
     name = claims.get(client().username_claim)
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) <= LONGEST_NAME:
-        raise _refused("the token holds no name that can be used")
+        raise _refused("the ID token has no usable name")
     return name.strip()
 
 
@@ -212,12 +212,12 @@ def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
         or not all(isinstance(group, str) for group in groups)
         or len(groups) > 10 * MOST_TEAMS
     ):
-        raise _refused("the token's groups cannot be read")
+        raise _refused("the groups of the ID token cannot be read")
     prefix = client().groups_prefix
     names = {group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
     usable = frozenset(name for name in names if name.strip() == name and name.isprintable() and 0 < len(name) <= 150)
     if len(usable) > MOST_TEAMS:
-        raise _refused(f"more than {MOST_TEAMS} groups count: narrow them by a prefix")
+        raise _refused(f"more than {MOST_TEAMS} groups apply: narrow them by a prefix")
     return usable
 
 

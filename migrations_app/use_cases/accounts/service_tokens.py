@@ -59,7 +59,7 @@ def issue_service_token(
     if days is not None and not 1 <= days <= LONGEST_SERVICE_DAYS:
         raise InvalidInput(f"a token lives 1 to {LONGEST_SERVICE_DAYS} days", where="days")
     if days is None and not set(scopes) <= set(ENDLESS_SCOPES):
-        raise InvalidInput(f"only {' and '.join(ENDLESS_SCOPES)} come without an end", where="days")
+        raise InvalidInput(f"only {' and '.join(ENDLESS_SCOPES)} can be without an end date", where="days")
     secret = new_secret()
     with transaction.atomic():
         account = ServiceAccountRow.objects.select_for_update().get(pk=live_service(service_id).pk)

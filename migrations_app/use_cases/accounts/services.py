@@ -51,7 +51,7 @@ def create_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UU
     """
     checked = _checked(rules, person=person)
     if not _NAME.fullmatch(name):
-        raise InvalidInput("1 to 60 small letters, digits and hyphens", where="name", code="bad_name")
+        raise InvalidInput("1 to 60 lower-case letters, digits and hyphens", where="name", code="bad_name")
     try:
         with transaction.atomic():
             user = User.objects.create_user(username=f"{PREFIX}{name}")
@@ -119,9 +119,9 @@ def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
     if rules.role not in PROGRAM_ROLES:
         raise InvalidInput(f"a role is one of {', '.join(PROGRAM_ROLES)}", where="role", code="bad_role")
     if not rights_of_program(rules.role) <= set(scoped_person.rights):
-        raise PermissionDenied("nobody gives a service account rights that they lack themselves")
+        raise PermissionDenied("you cannot give a service account a role that you lack yourself")
     if rules.everywhere is bool(rules.groups):
-        raise InvalidInput("either every cluster, or one group or more", where="groups", code="bad_groups")
+        raise InvalidInput("choose either every cluster, or one or more groups", where="groups", code="bad_groups")
     if len(rules.groups) > MOST_GROUPS:
         raise InvalidInput(f"at most {MOST_GROUPS} groups", where="groups", code="bad_groups")
     purpose = rules.purpose.strip()

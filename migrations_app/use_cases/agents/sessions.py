@@ -89,7 +89,7 @@ def hello(message: AgentMessage) -> bytes:
             words = f"this server speaks protocol {PROTOCOL}, and the agent {spoken}: install the server's release"
             _refuse(row, "agent_version", words=words)
         if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
-            words = "another agent with this token is connected; this one may try again when that one is gone"
+            words = "another agent with this token is connected; try again when it has disconnected"
             _refuse(row, "agent_elsewhere", words=words)
         if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
             raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")
@@ -121,7 +121,7 @@ def begin(message: AgentMessage) -> bytes:
     nonce = _read(message, AgentBegin).nonce
     _store_heartbeat(message)
     if not _is_nonce(nonce) or not mailbox_of(message.agent).awaits(nonce):
-        raise Conflict("nobody waits for that call any more", code="agent_not_awaited")
+        raise Conflict("karpdash does not wait for that call any more", code="agent_not_awaited")
     return b""
 
 
@@ -129,13 +129,13 @@ def piece(message: AgentMessage) -> bytes:
     """Stores a piece of an answer, once. Raises Conflict `agent_wait`, `agent_not_awaited` or `agent_session`."""
     agent_piece = _read(message, AgentPiece)
     if not _is_nonce(agent_piece.nonce) or agent_piece.index < 0:
-        raise InvalidInput("this is no answer to a call", code="agent_message")
+        raise InvalidInput("this is not an answer to a call", code="agent_message")
     _store_heartbeat(message)
     match mailbox_of(message.agent).put(agent_piece):
         case "wait":
-            raise Conflict("the pieces before are not read yet", code="agent_wait")
+            raise Conflict("the previous pieces are not read yet", code="agent_wait")
         case "unknown" | "unexpected":
-            raise Conflict("nobody waits for that piece", code="agent_not_awaited")
+            raise Conflict("karpdash does not wait for that piece", code="agent_not_awaited")
         case _:
             return b""
 
@@ -238,13 +238,13 @@ def _store_heartbeat(message: AgentMessage) -> None:
 
 def _require_session(message: AgentMessage) -> None:
     if not message.session or message.session != message.agent.session:
-        raise Conflict("this session is over: say hello again", code="agent_session")
+        raise Conflict("the session has ended: connect again", code="agent_session")
 
 
 def _read(message: AgentMessage, kind: type[M]) -> M:
     try:
         if len(message.body) > MOST_MESSAGE:
-            raise InvalidResponse("the message is larger than any of an agent")
+            raise InvalidResponse("the message is larger than the limit")
         return unpacked(message.body, kind)
     except InvalidResponse as wrong:
         raise InvalidInput(wrong.message, code="agent_message") from None

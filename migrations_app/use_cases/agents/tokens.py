@@ -44,7 +44,9 @@ def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
     """
     cluster = found_cluster(cluster_id)
     if cluster.source != Cluster.Source.AGENT:
-        raise InvalidInput(f"this cluster is not reached by an agent but by {cluster.source}", code="no_agent_here")
+        raise InvalidInput(
+            f"this cluster is not reached by an agent; its source is {cluster.source}", code="no_agent_here"
+        )
     with transaction.atomic():
         before = ClusterAgent.objects.filter(cluster_id=cluster_id).first()
         secret = _issue(cluster, by=by)

@@ -38,9 +38,9 @@ def seal(folder: Path) -> AuditSegment:
     first = _last_sealed() + 1
     last = sign_head(Checkpoint.Why.SEAL)
     if not last:
-        raise InvalidSetting("a segment is sealed with a signature, and there is no signing key", where="audit seal")
+        raise InvalidSetting("a segment needs a signature, and there is no signing key", where="audit seal")
     if last < first:
-        raise InvalidInput("nothing came since the last seal", where="audit seal")
+        raise InvalidInput("there are no events since the last seal", where="audit seal")
     name = f"audit-{first:010}-{last:010}"
     file, signed = folder / f"{name}.jsonl", folder / f"{name}.checkpoints.jsonl"
     digest = _write_file(file, export_lines(AuditFilters(first=first, last=last)))
@@ -70,7 +70,7 @@ def _write_file(path: Path, lines: Iterable[bytes]) -> str:
             file.flush()
             os.fsync(file.fileno())
     except OSError as wrong:
-        raise InvalidInput(f"can not be written: {wrong.strerror}", where=str(path)) from None
+        raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(path)) from None
     return digest.hexdigest()
 
 
@@ -78,4 +78,4 @@ def _prove(file: Path, signed: Path, *, first: int, last: int) -> None:
     with file.open("rb") as lines, signed.open("rb") as checkpoints:
         verdict = verify(lines, checkpoints=checkpoints, keys=[public_key()], first=first, to=last)
     if not verdict.ok:
-        raise Conflict(f"the segment does not prove: {verdict.why}", code="audit_broken")
+        raise Conflict(f"the segment fails verification: {verdict.why}", code="audit_broken")

@@ -61,7 +61,7 @@ def public_key() -> str:
     """The public key in the form of `audit verify --key`. Raises InvalidSetting without a signing key."""
     key = _key(settings.ENV.audit_signing_key)
     if key is None:
-        raise InvalidSetting("there is no signing key: checkpoints are not made", where="KARPDASH_AUDIT_SIGNING_KEY")
+        raise InvalidSetting("there is no signing key: no checkpoints are created", where="KARPDASH_AUDIT_SIGNING_KEY")
     return f"ed25519:{base64.b64encode(_public(key)).decode()}"
 
 

@@ -155,7 +155,7 @@ def token_mark(token_id: str) -> str:
 def _locked_head() -> AuditHead:
     """The head row, locked until the transaction ends, so that concurrent writers leave no gap in the numbers (A51)."""
     if not connection.in_atomic_block:
-        raise RuntimeError("an event is recorded in the transaction of what it tells")
+        raise RuntimeError("an event has to be recorded in the transaction of the change that it reports")
     AuditHead.objects.bulk_create([AuditHead(pk=1)], ignore_conflicts=True)
     return AuditHead.objects.select_for_update().get(pk=1)
 

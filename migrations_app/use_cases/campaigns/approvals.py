@@ -109,7 +109,7 @@ def withdraw_approval(campaign_id: uuid.UUID, person: Person, *, reason: str, by
     Raises Conflict if the person has not approved, PermissionDenied for a token.
     """
     if person.method != "session":
-        raise PermissionDenied("an approval is taken back by the person who gave it", code="person_needed")
+        raise PermissionDenied("only the person who gave an approval can take it back", code="person_needed")
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
         row = loaded.row
@@ -162,7 +162,7 @@ def refuse_expired_campaign(row: Campaign) -> None:
 def refuse_other_version(loaded: LoadedCampaign, version: int | None) -> None:
     """Raises Conflict `moved` if the campaign is no longer at the version that the caller read (R33)."""
     if version is not None and loaded.row.version != version:
-        words = f"the campaign moved meanwhile: it is {loaded.row.state.replace('_', ' ')} now"
+        words = f"the campaign was changed meanwhile: it is {loaded.row.state.replace('_', ' ')} now"
         raise Conflict(words, code="moved")
 
 
@@ -173,8 +173,8 @@ def _refuse_unless_in(loaded: LoadedCampaign, state: str) -> None:
 
 def _refuse_other_plan(row: Campaign, yes: ApprovalRequest) -> None:
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
-        raise Conflict("the campaign is not the one that you looked at", code="digest_moved")
+        raise Conflict("the campaign has changed since this page was loaded", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
-        raise Conflict("this form is of an older question", code="nonce_moved")
+        raise Conflict("this form is stale; reload the page", code="nonce_moved")
     if row.risk in TYPED and yes.typed != row.name:
-        raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
+        raise InvalidInput("type the campaign's name as it is shown above", where="typed", code="name_not_typed")

@@ -50,14 +50,14 @@ def decide_together(
     Raises PermissionDenied for a token, and InvalidInput without a choice or with too many.
     """
     if person.method != "session":
-        raise PermissionDenied("only a person in the browser decides, never a token", code="person_needed")
+        raise PermissionDenied("only a person can decide, in the browser", code="person_needed")
     chosen = tuple(dict.fromkeys(request.keys))
     if not chosen or len(chosen) > MOST_ON_A_PAGE:
         raise InvalidInput(f"choose 1 to {MOST_ON_A_PAGE}", where="decisions", code="out_of_range")
     loaded = load_campaign(campaign_id)
     waiting = {decision.key: decision for decision in waiting_in(campaign_id)}
     if loaded.row.name != request.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
-        raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
+        raise InvalidInput("type the campaign's name as it is shown above", where="typed", code="name_not_typed")
     outcomes = tuple(_decide(key, waiting.get(key), person=person, request=request, by=by) for key in chosen)
     done = sorted(outcome.key for outcome in outcomes if not outcome.code)
     detail = {"done": done, "refused": {outcome.key: outcome.code for outcome in outcomes if outcome.code}}

@@ -41,5 +41,5 @@ def refuse_claimed(cluster_id: uuid.UUID) -> None:
     """Raises Conflict `campaign_holds` while a campaign has claimed this registration: it would lose the cluster."""
     part = CampaignMember.objects.filter(cluster_id=cluster_id, claims=True).select_related("campaign").first()
     if part is not None:
-        words = f"campaign {part.campaign.pk} has this cluster: leave it out there, or end the campaign, first"
+        words = f"campaign {part.campaign.pk} has this cluster: leave it out there or end the campaign first"
         raise Conflict(words, code="campaign_holds")

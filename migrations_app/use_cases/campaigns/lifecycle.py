@@ -40,13 +40,13 @@ def start_campaign(
         loaded = load_campaign(campaign_id, lock=True)
         refuse_person(may_start(over_every(person, loaded.clusters)))
         if digest != loaded.row.digest:
-            raise Conflict("the campaign is not the one that was shown", code="digest_moved")
+            raise Conflict("the campaign has changed since it was shown", code="digest_moved")
         refuse_other_version(loaded, version)
         if loaded.row.state != "approved":
-            raise Conflict(f"a campaign that is {loaded.row.state.replace('_', ' ')} is not started", code="moved")
+            raise Conflict(f"a campaign that is {loaded.row.state.replace('_', ' ')} cannot be started", code="moved")
         refuse_expired_campaign(loaded.row)
         if loaded.plan.previewer != PREVIEWER:
-            raise Conflict("the campaign was made by another release of karpdash; make a new one", code="expired")
+            raise Conflict("the campaign was made by another release of karpdash; create a new one", code="expired")
         _refuse_changes()
         refuse_unapproved(loaded, person)
         columns = {**QUIET_CAMPAIGN, **_starter(person), "started_at": timezone.now()}
@@ -81,7 +81,7 @@ def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, versio
         in_state(loaded, "paused")
         stopped = [member.cluster_name for member in loaded.members if _still_stopped(member)]
         if stopped:
-            raise Conflict(f"settle {', '.join(stopped[:5])} first", code="member_stopped")
+            raise Conflict(f"queue {', '.join(stopped[:5])} again or leave it out first", code="member_stopped")
         _refuse_changes()
         refuse_unapproved(loaded, person)
         columns = {**QUIET_CAMPAIGN, **_starter(person)}
@@ -137,7 +137,7 @@ def refuse_unapproved(loaded: LoadedCampaign, person: Person) -> None:
     approvals = campaign_approvals_valid(loaded.row, loaded.clusters)
     usable = [approval for approval in approvals if person.method != "token" or approval.approver_id != person.id]
     if len(usable) < needed:
-        raise Conflict(f"{len(usable)} of {needed} approvals hold", code="approval_missing")
+        raise Conflict(f"{len(usable)} of {needed} approvals are valid", code="approval_missing")
 
 
 def _still_stopped(member: CampaignMember) -> bool:

@@ -41,7 +41,7 @@ def open_wave(
         in_state(loaded, "running")
         following = next((campaign_wave for campaign_wave in loaded.waves if campaign_wave.opened_at is None), None)
         if following is None or following.number != wave or following.agreed_at is not None:
-            raise Conflict("this wave does not wait for a person", code="moved")
+            raise Conflict("this wave does not wait for a person's decision", code="moved")
         event = CampaignEvent(
             verb="campaign.wave_agreed", by=by, code="agreed", words=note, detail={"wave": wave + 1}
         )  # fmt: skip
@@ -63,7 +63,7 @@ def exclude_member(
     with transaction.atomic():
         loaded, row = _locked_member(campaign_id, person, member=member, version=version)
         if row.state not in ("waiting", "stopped", "asking"):
-            raise Conflict(f"a cluster that is {row.state} is not taken out", code="moved")
+            raise Conflict(f"a cluster that is {row.state} cannot be left out", code="moved")
         columns = {
             "cause_code": "left_out",
             "cause": reason.strip()[:2000],
@@ -108,7 +108,7 @@ def requeue_member(
 def _retry_failed_step(journey_id: uuid.UUID, person: Person, *, by: Actor) -> None:
     failed = JourneyStepRow.objects.filter(journey_id=journey_id, state="failed").first()
     if failed is None:
-        raise Conflict("its journey did not end: decide on its step there", code="journey_open")
+        raise Conflict("its journey has not ended: decide on the step there", code="journey_open")
     steps.retry(journey_id, person, step=failed.step, by=by)
 
 

@@ -219,7 +219,7 @@ def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:
     """
     rollouts = Rollout.objects.filter(journey_part__step__journey_id=journey_id, state="paused")
     if rollouts.exclude(cause_code__in=sorted(ASKED_TO_PAUSE)).exists():
-        raise Conflict("its rollout stopped by itself: resume or end it there first", code="rollout_paused")
+        raise Conflict("its rollout has stopped: resume or abort it there first", code="rollout_paused")
 
 
 def withdraw_journeys(loaded: LoadedCampaign, person: Person, *, reason: str, by: Actor) -> None:
@@ -231,7 +231,7 @@ def withdraw_journeys(loaded: LoadedCampaign, person: Person, *, reason: str, by
 
 def _journey_of(member: CampaignMember) -> uuid.UUID:
     if member.journey_id is None:
-        raise Conflict("the cluster has no upgrade under way", code="moved")
+        raise Conflict("the cluster has no upgrade in progress", code="moved")
     return member.journey_id
 
 

@@ -50,7 +50,7 @@ def checked_recipe(request: CampaignRequest) -> Recipe:
     if request.covers not in COVERABLE:
         raise InvalidInput("low, medium or high", where="covers", code="bad_parameter")
     if request.to and request.to not in HOPS and parse(request.to) is None and parse_minor(request.to) != request.to:
-        raise InvalidInput("a hop, a release or a minor, such as 1.0", where="to", code="bad_parameter")
+        raise InvalidInput("name a hop, a release or a minor, such as 1.0", where="to", code="bad_parameter")
     _within("soak_seconds", request.soak_seconds, most=LONGEST_SOAK)
     _within("gates", request.gates.soak_seconds, most=LONGEST_GATE_SOAK)
     _within("gates", request.gates.most_stops, most=MOST_CLUSTERS)
@@ -89,10 +89,10 @@ def checked_recipe(request: CampaignRequest) -> Recipe:
 def _refuse_settled(request: CampaignRequest) -> None:
     """Raises InvalidInput for decisions that one approval cannot cover."""
     if strange := sorted(set(request.destroys) - set(FORECAST)):
-        words = f"{strange[0][:60]!r} is no action whose objects can be told beforehand: {', '.join(FORECAST)}"
+        words = f"{strange[0][:60]!r} is not an action whose objects are known before its plan: {', '.join(FORECAST)}"
         raise InvalidInput(words, where="destroys", code="bad_parameter")
     if request.accepts and not request.weighed.strip():
-        raise InvalidInput("say why the warnings may stay", where="weighed", code="reason_needed")
+        raise InvalidInput("give the reason why the warnings are accepted", where="weighed", code="reason_needed")
 
 
 def _parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -44,7 +44,7 @@ def advance_campaign(campaign_id: uuid.UUID) -> CampaignWorkToEnqueue:
     except NotFound:
         log.info("the campaign is gone", extra={"campaign": str(campaign_id)})
     except Conflict as moved:
-        log.info("the campaign moved meanwhile", extra={"campaign": str(campaign_id), "code": moved.code})
+        log.info("the campaign was changed meanwhile", extra={"campaign": str(campaign_id), "code": moved.code})
         woken.again = moved.code == "moved"
     except (OperationalError, InterfaceError):
         log.exception("database failed", extra={"campaign": str(campaign_id)})

@@ -67,7 +67,9 @@ def remove_all(names: Mapping[uuid.UUID, str]) -> None:
 
 def _missing(ids: Collection[uuid.UUID]) -> InvalidInput:
     listing = ", ".join(sorted(map(str, ids)))
-    return InvalidInput(f"not there, or not yours to change: {listing}", where="clusters", code="no_such_cluster")
+    return InvalidInput(
+        f"do not exist, or you may not change them: {listing}", where="clusters", code="no_such_cluster"
+    )
 
 
 @contextmanager

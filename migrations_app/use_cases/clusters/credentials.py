@@ -77,7 +77,9 @@ def replace_kubeconfig(
 def _with_kubeconfig(cluster_id: uuid.UUID) -> Cluster:
     cluster = found_cluster(cluster_id)
     if cluster.source != Cluster.Source.KUBECONFIG:
-        raise InvalidInput(f"this cluster is no kubeconfig's but {cluster.source}", code="no_kubeconfig_here")
+        raise InvalidInput(
+            f"this cluster is not reached by a kubeconfig; its source is {cluster.source}", code="no_kubeconfig_here"
+        )
     return cluster
 
 

@@ -112,10 +112,10 @@ def read_draft(text: str, *, by: str) -> AccessDraft:
     except signing.BadSignature:
         fields = {}
     if not fields or fields["by"] != by:
-        raise InvalidInput("karpdash gave no such draft to you; ask for a new one", code="bad_draft", where="draft")
+        raise InvalidInput("this draft was not created for you; create a new one", code="bad_draft", where="draft")
     access_draft = _draft(text.strip(), fields)
     if access_draft.expires_at <= timezone.now():
-        raise InvalidInput("the draft is older than a week; ask for a new one", code="draft_expired", where="draft")
+        raise InvalidInput("the draft is older than a week; create a new one", code="draft_expired", where="draft")
     return access_draft
 
 
@@ -294,7 +294,7 @@ def remove_access(cluster_id: uuid.UUID, *, version: int | None = None) -> int:
     _same_version(cluster, version)
     if cluster.source == Cluster.Source.EKS:
         raise InvalidInput(
-            "an EKS cluster is only reached through its account; remove the cluster", code="access_needed"
+            "an EKS cluster is reached through its AWS account only; remove the cluster instead", code="access_needed"
         )
     return _changed(cluster, eks_arn="", role_arn="", external_id="")
 

@@ -117,7 +117,9 @@ def _refuse_real(row: ClusterGroup, cluster_ids: Collection[uuid.UUID]) -> None:
     if not row.grants.filter(person__username__in=SAMPLE_PEOPLE).exists():
         return
     if Cluster.objects.filter(pk__in=cluster_ids).exclude(source=Cluster.Source.TWIN).exists():
-        raise Conflict("sample people have rights over this group: it takes sample clusters only", code="sample_group")
+        raise Conflict(
+            "sample people have roles over this group: only sample clusters can be added", code="sample_group"
+        )
 
 
 def _reschedule(clusters: QuerySet[Cluster]) -> None:

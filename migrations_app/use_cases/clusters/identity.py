@@ -30,7 +30,7 @@ def accept(cluster_id: uuid.UUID, *, uid: str, typed_name: str, version: int | N
         if typed_name != row.name:
             raise InvalidInput("type the cluster's name to accept it", where="typed_name", code="name_not_typed")
         if not row.other_uid or uid != row.other_uid or (version is not None and version != row.version):
-            raise Conflict("another cluster answers by now, or none; look again", code="stale")
+            raise Conflict("another cluster answers now, or none; reload the page", code="stale")
         refuse_held(cluster_id)
         refuse_journey(cluster_id)
         before = [row.kube_system_uid, row.ca_digest]

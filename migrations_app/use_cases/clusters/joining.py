@@ -56,7 +56,9 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
             first = preview.obstacles[0]
             raise Conflict(first.words, code=first.code)
         if seen != preview.digest:
-            raise Conflict("what would be joined has changed; look again", code="digest_moved")
+            raise Conflict(
+                "the registrations have changed since the preview; read the preview again", code="digest_moved"
+            )
         _record_events(preview, kept, gone=gone)
         void_plans(ends)
         void_journeys(ends)

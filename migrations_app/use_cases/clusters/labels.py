@@ -64,7 +64,10 @@ def checked(labels: Mapping[str, str]) -> dict[str, str]:
     clean = {key.strip(): value.strip() for key, value in labels.items()}
     for key, value in clean.items():
         if not _KEY.fullmatch(key):
-            raise InvalidInput("a key has 1 to 63 of a-z 0-9 . _ / -, with a letter or digit at both ends", where="key")
+            raise InvalidInput(
+                "a key has 1 to 63 characters of a-z 0-9 . _ / -, and begins and ends with a letter or digit",
+                where="key",
+            )
         longest = LONGEST_ENVIRONMENT if key == ENVIRONMENT else LONGEST_VALUE
         if len(value) > longest or not value.isprintable() or "," in value:
             raise InvalidInput(f"at most {longest} printable characters, and no comma", where="value")
@@ -80,7 +83,7 @@ def label_row(row: Cluster, labels: Mapping[str, str]) -> int:
     known = place_in(row.eks_arn)
     for key in DERIVED:
         if key in labels and key in known and labels[key] != known[key]:
-            raise Conflict(f"the {key} stands in the cluster's ARN: {known[key]}", code="derived")
+            raise Conflict(f"the {key} is set by the cluster's ARN: {known[key]}", code="derived")
     before = dict(row.labels.values_list("key", "value")) | {ENVIRONMENT: row.environment}
     moved = {
         key: [before.get(key, ""), value]

@@ -20,7 +20,7 @@ def create_view(person_id: int, *, name: str, query: str, shared: bool = False) 
     with transaction.atomic():
         views = SavedView.objects.filter(owner_id=person_id)
         if views.exclude(name=clean_name).count() >= MOST:
-            raise InvalidInput(f"{MOST} views are kept at most; remove one first", where="name")
+            raise InvalidInput(f"{MOST} saved views at most; remove one first", where="name")
         columns: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
         row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=clean_name, defaults=columns)
         record_audit_event("view.kept", clean_name, view=str(row.pk), **columns)
@@ -38,7 +38,7 @@ def remove_view(view_id: uuid.UUID, *, person_id: int) -> None:
 def _own(view_id: uuid.UUID, person_id: int) -> SavedView:
     row = SavedView.objects.select_for_update().filter(pk=view_id, owner_id=person_id).first()
     if row is None:
-        raise NotFound("no such view of yours")
+        raise NotFound("you have no such saved view")
     return row
 
 

@@ -39,7 +39,7 @@ def _subnets(reading: AwsReading) -> Part[Subnet]:
         return hidden[0]
     vpc = next((cluster.vpc for cluster in reading.cluster.items), "")
     if not vpc:
-        return Unseen("no_vpc", "DescribeCluster names no VPC, so which subnets to read is not known")
+        return Unseen("no_vpc", "DescribeCluster names no VPC, so the subnets to read are not known")
     subnets = reading.api.subnets(vpc, keys=selector_keys(reading.inventory))
     return Seen(selected_subnets(reading.inventory, subnets))
 

@@ -91,6 +91,6 @@ def boundary(reading: AwsReading, role: Part[AwsRole]) -> Part[PolicyDocument]:
 def _whole(document: PolicyDocument | None) -> PolicyDocument:
     """The document, if it can be parsed. Raises Expired if it was deleted meanwhile, InvalidPolicy."""
     if document is None:
-        raise Expired("a policy went away while the role was read", code="moved")
+        raise Expired("a policy was removed while the role was read", code="moved")
     parse_policy(document.text, name=document.name)
     return document

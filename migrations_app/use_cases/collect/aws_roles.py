@@ -150,7 +150,7 @@ def _associated(reading: AwsReading, account: ServiceAccountRef) -> Iterator[_Ca
 def _from_environment(reading: AwsReading, account: ServiceAccountRef) -> Part[_Candidate]:
     environment = dict(own_credentials(reading.inventory))
     if "AWS_ACCESS_KEY_ID" in environment:
-        return Unseen("not_asked", "the controller has access keys in its environment; whose they are cannot be told")
+        return Unseen("not_asked", "the controller has access keys in its environment; their owner is not known")
     arn = environment.get("AWS_ROLE_ARN", "")
     return Seen((("environment", arn, account),) if arn else ())
 

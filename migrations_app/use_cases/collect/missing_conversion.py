@@ -66,7 +66,7 @@ def _as_stored(reading: Reading, kind: Kind, *, labelled: Seen[V], projection: t
 
 
 def _other_version(kind: Kind, *, odd: int, total: int) -> OtherVersion:
-    words = f"{odd} of {total} objects labelled v1 hold v1beta1: their CRD converts nothing"
+    words = f"{odd} of {total} objects labelled v1 contain v1beta1: their CRD has no conversion"
     return OtherVersion(kind.api_version("v1"), NOT_CONVERTED, words)
 
 

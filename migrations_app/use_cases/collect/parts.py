@@ -52,7 +52,7 @@ def _version(reading: Reading) -> Parts:
     try:
         version = msgspec.json.decode(reading.api.get("/version"), type=o.ServerVersion)
     except (msgspec.DecodeError, RecursionError) as wrong:
-        raise InvalidResponse(f"/version is not what an API server answers: {wrong}") from None
+        raise InvalidResponse(f"/version is not a valid answer of an API server: {wrong}") from None
     return {"version": Seen((version,))}
 
 

@@ -49,7 +49,7 @@ def refuse_repeated(resource: Resource, *, is_repeated: bool) -> None:
     If the files of a bundle contain an object twice, the bundle returns it once.
     """
     if is_repeated:
-        raise InvalidResponse(f"the list of {resource.plural} holds objects more than once", code="listed_twice")
+        raise InvalidResponse(f"the list of {resource.plural} contains objects twice", code="listed_twice")
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Reading:
 
     def check_deadline(self) -> None:
         if time.monotonic() > self.ends:
-            raise TimedOut("the scan's deadline passed before this part was read")
+            raise TimedOut("the scan's deadline passed before this data source was read")
 
     def learn(self, parts: Parts) -> None:
         self.found = dict(parts)

@@ -109,7 +109,7 @@ def refuse_expired(row: Journey) -> None:
 def refuse_stale_journey(loaded: LoadedJourney, version: int | None) -> None:
     """Raises Conflict `moved` if the journey is no longer at the version that the caller read (R33)."""
     if version is not None and loaded.row.version != version:
-        words = f"the journey moved meanwhile: it is {loaded.row.state.replace('_', ' ')} now"
+        words = f"the journey was changed meanwhile: it is {loaded.row.state.replace('_', ' ')} now"
         raise Conflict(words, code="moved")
 
 
@@ -121,8 +121,8 @@ def _refuse_unless_in(loaded: LoadedJourney, state: str) -> None:
 def _refuse_other_plan(loaded: LoadedJourney, yes: ApprovalRequest, *, plan: JourneyPlan) -> None:
     row = loaded.row
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
-        raise Conflict("the journey is not the one that you looked at", code="digest_moved")
+        raise Conflict("the journey has changed since this page was loaded", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
-        raise Conflict("this form is of an older question", code="nonce_moved")
+        raise Conflict("this form is stale; reload the page", code="nonce_moved")
     if plan.risk in TYPED and yes.typed != row.cluster_name:
-        raise InvalidInput("type the cluster's name as it stands above", where="typed", code="name_not_typed")
+        raise InvalidInput("type the cluster's name as it is shown above", where="typed", code="name_not_typed")

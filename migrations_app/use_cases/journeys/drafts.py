@@ -57,7 +57,9 @@ def draft_journey(cluster_id: uuid.UUID, request: JourneyRequest, *, person: Per
     if cluster is None:
         raise NotFound("no such cluster")
     if cluster.source in READ_ONLY:
-        raise InvalidInput(f"a {cluster.source} is only read", where="cluster", code="unavailable")
+        raise InvalidInput(
+            f"a cluster of the source {cluster.source} is read-only", where="cluster", code="unavailable"
+        )
     choices = _checked(request)
     now = timezone.now()
     with transaction.atomic():

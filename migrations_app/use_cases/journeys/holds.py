@@ -74,7 +74,7 @@ def begin_hold(loaded: LoadedJourney, person: Person, *, by: Actor) -> None:
     row = loaded.row
     refuse_person(may_start(over(person, row.cluster_id)))
     if row.state != "paused" or not loaded.steps:
-        raise Conflict("Karpenter's own disruption is held while an upgrade is paused", code="moved")
+        raise Conflict("Karpenter's own disruption can only be held while the upgrade is paused", code="moved")
     if held_by_step(loaded):
         raise Conflict("a step of this upgrade holds it until the step that restores the budgets", code="moved")
     newest = step_rollouts.newest_link(row)
@@ -102,7 +102,7 @@ def request_release(loaded: LoadedJourney, person: Person, *, by: Actor, resumes
         return False
     failed = hold.asked_for == RELEASED and next_hold_move(_hold_state(hold)).do == "tell"
     if failed and not again:
-        raise Conflict("the budgets could not be restored: a person looks at that first", code="disruption_held")
+        raise Conflict("the budgets could not be restored: a person has to check that first", code="disruption_held")
     if hold.asked_for == HELD or failed:
         hold.asked_for, hold.asked_after = RELEASED, step_rollouts.newest_link(loaded.row)
         event = JourneyEvent(verb="journey.release_asked", by=by)

@@ -57,12 +57,12 @@ def start_journey(
         row = loaded.row
         refuse_person(may_start(over(person, row.cluster_id)))
         if digest != row.digest:
-            raise Conflict("the journey is not the one that was shown", code="digest_moved")
+            raise Conflict("the journey has changed since it was shown", code="digest_moved")
         refuse_stale_journey(loaded, version)
         then = after(loaded.progress, "start")
         refuse_expired(row)
         if loaded.plan.composer != COMPOSER:
-            raise Conflict("the journey was made by another release of karpdash; make a new one", code="expired")
+            raise Conflict("the journey was made by another release of karpdash; create a new one", code="expired")
         columns = {**starter_columns(person), "started_at": timezone.now()}
         refuse_changes()
         _refuse_unapproved(loaded, person)
@@ -310,7 +310,7 @@ def _refuse_unapproved(loaded: LoadedJourney, person: Person) -> None:
         if person.method != "token" or valid_approval.approver_id != person.id
     ]
     if len(usable) < needed:
-        raise Conflict(f"{len(usable)} of {needed} approvals hold", code="approval_missing")
+        raise Conflict(f"{len(usable)} of {needed} approvals are valid", code="approval_missing")
 
 
 def _refuse_held_cluster(row: Journey) -> None:
@@ -322,7 +322,9 @@ def _refuse_held_cluster(row: Journey) -> None:
     if others.exists():
         raise Conflict("another journey holds this cluster", code="busy")
     if JourneyHold.objects.filter(journey__cluster_id__in=every).exclude(journey=row).exists():
-        raise Conflict("an upgrade that was ended still holds Karpenter's own disruption: restore it", code="busy")
+        raise Conflict(
+            "an upgrade that has ended still holds Karpenter's own disruption: restore the budgets first", code="busy"
+        )
     rollout = Rollout.objects.filter(cluster_id__in=every, state__in=ROLLOUT_HOLDS).first()
     if rollout is not None:
         raise Conflict(f"rollout {rollout.pk} holds this cluster", code="busy")

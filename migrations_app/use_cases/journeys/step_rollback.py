@@ -67,7 +67,7 @@ def begin_rollback(
             raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
         rollout = active_rollout(loaded, lock=True)
         if rollout is not None:
-            raise Conflict(f"rollout {rollout.pk} is under way: end it first", code="rollout_holds")
+            raise Conflict(f"rollout {rollout.pk} is in progress: abort it first", code="rollout_holds")
         refuse_changes()
         then = start_rollback(loaded.progress, to=target.place, changed=changed_places(journey_id))
         withdraw_planned(loaded, "journey_taken_back")
@@ -87,7 +87,7 @@ def begin_rollback(
 def confirm_undone(loaded: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
     """Records that a person undid the step by hand. Raises Conflict unless the journey waits for exactly that."""
     if loaded.row.wait_code != BACK_NEEDED:
-        raise Conflict("this step does not wait for a person's word", code="moved")
+        raise Conflict("this step does not wait for a person's confirmation", code="moved")
     event = JourneyEvent(verb="journey.step_taken_back", by=by, code="ticked", words=note, step=row.step)
     _conclude(loaded, outcome="undone", event=event)
 
@@ -117,7 +117,7 @@ def _rollback_row(loaded: LoadedJourney) -> JourneyWayBack:
     """The rollback that the journey is in. Raises Conflict `moved` if it is in none."""
     back = JourneyWayBack.objects.filter(journey_id=loaded.row.pk).first()
     if back is None:
-        raise Conflict("the journey is on no way back", code="moved")
+        raise Conflict("the journey is not being rolled back", code="moved")
     return back
 
 

@@ -44,7 +44,7 @@ def tick(
             confirm_undone(loaded, row, note=note, by=by)
             return loaded.row
         if loaded.row.wait_code not in CONFIRMABLE or row.state != "running":
-            raise Conflict("this step does not wait for a person's word", code="moved")
+            raise Conflict("this step does not wait for a person's confirmation", code="moved")
         then = after_step(loaded.progress, "finish", place=row.place)
         event = JourneyEvent(verb="journey.step_ticked", by=by, code="ticked", words=note, step=step)
         store(loaded, then, event=event, columns=GOES_ON, of_step=_person_columns(person, note))
@@ -67,7 +67,9 @@ def skip(
         if current is not None and current.pk == row.pk:
             rollout = active_rollout(loaded)
             if rollout is not None:
-                raise Conflict(f"rollout {rollout.pk} of this step is under way: end it first", code="rollout_holds")
+                raise Conflict(
+                    f"rollout {rollout.pk} of this step is in progress: abort it first", code="rollout_holds"
+                )
             withdraw_planned(loaded, "step_skipped")
         event = JourneyEvent(verb="journey.step_skipped", by=by, code="skipped", words=reason, step=step)
         store(
@@ -89,7 +91,7 @@ def retry(journey_id: uuid.UUID, person: Person, *, step: str, by: Actor, versio
         loaded, row = _locked_step(journey_id, person, step=step, version=version)
         rollout = active_rollout(loaded)
         if rollout is not None:
-            raise Conflict(f"rollout {rollout.pk} of this step is under way: end it first", code="rollout_holds")
+            raise Conflict(f"rollout {rollout.pk} of this step is in progress: abort it first", code="rollout_holds")
         withdraw_planned(loaded, "step_retried")
         event = JourneyEvent(verb="journey.step_retried", by=by, code="retried", step=step)
         anew = {"cause_code": "", "cause": "", "differences": [], "accepted": False, "evidence": {}}
@@ -105,7 +107,7 @@ def retry(journey_id: uuid.UUID, person: Person, *, step: str, by: Actor, versio
         elif loaded.row.cause_code in NEEDS_ACCEPTANCE and row.state in ("running", "undoing"):
             store(loaded, after(loaded.progress, "resume"), event=event, columns=columns, of_step=anew)
         else:
-            raise Conflict(f"a step that is {row.state} is not done again", code="moved")
+            raise Conflict(f"a step that is {row.state} cannot be retried", code="moved")
     return loaded.row
 
 
@@ -122,9 +124,9 @@ def accept_plan(
         undoing = row.state == "undoing"
         rollout = step_rollouts.rollback_for(row) if undoing else step_rollouts.newest_rollout_for(row, purpose=work)
         if loaded.row.cause_code not in NEEDS_ACCEPTANCE or rollout is None or rollout.state != "previewed":
-            raise Conflict("no plan waits to be accepted", code="moved")
+            raise Conflict("no plan waits for acceptance", code="moved")
         if digest != rollout.digest:
-            raise Conflict("the plan is not the one that was shown", code="digest_moved")
+            raise Conflict("the plan has changed since it was shown", code="digest_moved")
         event = JourneyEvent(
             verb="journey.plan_accepted", by=by, code="accepted", step=step, detail={"rollout": str(rollout.pk)}
         )  # fmt: skip

@@ -132,7 +132,7 @@ def store(
 def _refuse_held_disruption(row: Journey) -> None:
     """Raises Conflict `disruption_held` while Karpenter's own disruption is held for a pause of the journey."""
     if JourneyHold.objects.filter(journey=row).exists():
-        words = "Karpenter's own disruption is held for this pause: restore the budgets first"
+        words = "Karpenter's own disruption is held during this pause: restore the budgets first"
         raise Conflict(words, code="disruption_held")
 
 

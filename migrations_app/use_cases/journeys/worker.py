@@ -63,7 +63,7 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> WorkToEnqueue:
     except LeaseLost:
         log.warning("lease lost", extra={"journey": str(journey_id)})
     except Conflict as moved:
-        log.info("the journey moved meanwhile", extra={"journey": str(journey_id), "code": moved.code})
+        log.info("the journey was changed meanwhile", extra={"journey": str(journey_id), "code": moved.code})
     except (OperationalError, InterfaceError):
         log.exception("database failed", extra={"journey": str(journey_id)})
         connection.close_if_unusable_or_obsolete()

@@ -92,7 +92,7 @@ def create_channel(channel_settings: ChannelSettings, *, by: str, now: datetime)
     with transaction.atomic():
         groups = _groups(channel_settings.groups)
         if Channel.objects.count() >= MOST:
-            raise InvalidInput(f"at most {MOST} channels are kept", where="name", code="too_many")
+            raise InvalidInput(f"at most {MOST} channels", where="name", code="too_many")
         _save(row, insert=True)
         row.groups.set(groups)
         record_audit_event(
@@ -201,7 +201,7 @@ def _apply(row: Channel, change: ChannelUpdate) -> None:
         target, key = change.target or former.target, former.key if change.key is None else change.key
         if row.kind in KEYED and change.key is None and target != former.target:
             # Otherwise a person could change the address and receive the key on a server of their own.
-            raise InvalidInput("another address needs its key again", where="key", code="bad_key")
+            raise InvalidInput("if the address changes, enter its key again", where="key", code="bad_key")
         row.place = _place(row.kind, target, key=key)
         row.sealed = _sealed(row, ChannelSecrets(target, former.secrets, key))
         row.failures, row.not_before = 0, None
@@ -212,7 +212,7 @@ def _save(row: Channel, *, insert: bool = False) -> None:
         with transaction.atomic():
             row.save(force_insert=insert)
     except IntegrityError:
-        raise Conflict("a channel of that name is there already", code="name_taken") from None
+        raise Conflict("there is a channel of that name already", code="name_taken") from None
 
 
 def _audit_details(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _refuse_invalid(name: str, events: tuple[str, ...]) -> None:
     if not name.strip() or len(name) > 80 or not name.isprintable():
         raise InvalidInput("1 to 80 characters are needed", where="name", code="text_needed")
     if name.strip().casefold() == PEOPLE_NAME.casefold():
-        raise InvalidInput("that name is taken by karpdash", where="name", code="text_needed")
+        raise InvalidInput("that name is reserved by karpdash", where="name", code="text_needed")
     if not events or not set(events) <= set(EVENTS):
         raise InvalidInput(f"at least one of {', '.join(EVENTS)}", where="events", code="bad_events")
 
@@ -255,11 +255,11 @@ def _refuse_invalid(name: str, events: tuple[str, ...]) -> None:
 def _place(kind: str, target: str, *, key: str) -> str:
     """The part of the address that may be displayed. Raises InvalidInput."""
     if kind == Channel.Kind.EMAIL and key:
-        raise InvalidInput("is for PagerDuty, Opsgenie and Jira", where="key", code="bad_key")
+        raise InvalidInput("is only for PagerDuty, Opsgenie and Jira", where="key", code="bad_key")
     if kind == Channel.Kind.EMAIL:
         return _mailbox(target)
     if kind not in (Channel.Kind.WEBHOOK, Channel.Kind.SLACK, *SERVICES):
-        raise InvalidInput("is no kind of channel", where="kind", code="bad_kind")
+        raise InvalidInput("is not a kind of channel", where="kind", code="bad_kind")
     read_target(kind, target, key=key)
     return f"https://{read_address(target).netloc}/…"[:300]
 

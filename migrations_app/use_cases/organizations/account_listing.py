@@ -64,11 +64,13 @@ def current_listing(row: AwsOrganization) -> OrganizationListing:
 def _account(row: AwsOrganization, account: OrganizationAccount, *, own: OwnIdentity, ends: float) -> ListedAccount:
     listed_account = ListedAccount(id=account.id, name=account.name)
     if account.state != ACTIVE:
-        words = f"AWS says it is {account.state or 'in no known state'}"
+        words = f"AWS says it is {account.state or 'in an unknown state'}"
         return msgspec.structs.replace(listed_account, code=NOT_ACTIVE, error=words)
     regions: Sequence[str] = row.regions
     if time.monotonic() >= ends:
-        return msgspec.structs.replace(listed_account, code=TimedOut.code, error="the time for the look was over")
+        return msgspec.structs.replace(
+            listed_account, code=TimedOut.code, error="the time limit of the discovery is over"
+        )
     try:
         prove_guarded(member_access(row, account=account.id, region=regions[0]), own)
     except KarpdashError as wrong:
@@ -80,7 +82,7 @@ def _account(row: AwsOrganization, account: OrganizationAccount, *, own: OwnIden
 def _region(entry: ClusterAccountAccess, *, own: OwnIdentity, ends: float) -> ListedRegion:
     try:
         if time.monotonic() >= ends:
-            raise TimedOut("the time for the look was over")
+            raise TimedOut("the time limit of the discovery is over")
         names = cluster_names(entry, own)
     except KarpdashError as wrong:
         return ListedRegion(region=entry.region, code=wrong.code, error=wrong.message)

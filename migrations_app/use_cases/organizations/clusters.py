@@ -35,7 +35,7 @@ def register_listed(
         row = found_organization(organization_id, locked=True)
         listing = listing_of(row)
         if listing is None or row.listed_at is None or row.listed_at < timezone.now() - GOOD_FOR:
-            raise Conflict("the list is older than a day: look again first", code="look_too_old")
+            raise Conflict("the list is older than a day: discover the organization again first", code="look_too_old")
         chosen = _chosen(listing, tuple(names))
         return {
             cluster.arn: _registered(row, cluster, details=replace(details, name=names[cluster.arn]))

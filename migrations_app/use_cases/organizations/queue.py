@@ -78,7 +78,7 @@ def requeue(listing_claim: ListingClaim) -> bool:
 
 def crashed(listing_claim: ListingClaim, kind: str) -> None:
     """Fails a listing whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
-    fail(listing_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
+    fail(listing_claim, "look_crashed", words=f"{kind} in the discovery; see the worker's log")
 
 
 def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
@@ -87,7 +87,9 @@ def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
     """
     for row in AwsOrganization.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("listing"):
         fail(
-            ListingClaim(row.pk, row.fence), "worker_lost", words=f"the worker ended during the look, {ATTEMPTS} times"
+            ListingClaim(row.pk, row.fence),
+            "worker_lost",
+            words=f"the worker ended during the discovery, {ATTEMPTS} times",
         )
     now = timezone.now()
     _enqueue(AwsOrganization.objects.filter(state=IDLE, listed_at__isnull=False, tried_at__lt=now - EVERY), by=SCHEDULE)
@@ -108,7 +110,7 @@ def _row_of(listing_claim: ListingClaim) -> QuerySet[AwsOrganization]:
 def _end(listing_claim: ListingClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
     with transaction.atomic():
         if not _row_of(listing_claim).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
-            raise Conflict("the look was taken over", code="lease_lost")
+            raise Conflict("another worker took over the discovery", code="lease_lost")
         row = AwsOrganization.objects.defer("listing").get(pk=listing_claim.organization_id)
         detail = {"organization": str(row.pk), "requested_by": row.requested_by}
         record(Event(verb="organization.looked_at", actor=WORKER, object=row.name, outcome=outcome, detail=detail))

@@ -126,14 +126,14 @@ def _checked(request: NewOrganization) -> list[str]:
         if not _ROLE_NAME.fullmatch(getattr(request, where)):
             raise InvalidInput("the name of an IAM role, without a path, is needed", code="bad_role", where=where)
     if request.hub_role == request.member_role:
-        raise InvalidInput("the two roles need two names", code="bad_role", where="member_role")
+        raise InvalidInput("the two roles need different names", code="bad_role", where="member_role")
     regions = list(dict.fromkeys(region.strip() for region in request.regions if region.strip()))
     if not 1 <= len(regions) <= MOST_REGIONS:
         raise InvalidInput(f"1 to {MOST_REGIONS} regions are needed", code="bad_region", where="regions")
     for region in regions:
         _check_region(region)
     if len({partition_of(region) for region in regions}) > 1:
-        raise InvalidInput("the regions are of one partition of AWS", code="bad_region", where="regions")
+        raise InvalidInput("the regions have to be in one AWS partition", code="bad_region", where="regions")
     return regions
 
 

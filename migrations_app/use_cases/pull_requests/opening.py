@@ -70,7 +70,7 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
     """
     row = request_of(request_id)
     if row.repository is None:
-        raise Conflict("the repository was removed, and its credential with it", code="repository_gone")
+        raise Conflict("the repository was removed together with its credential", code="repository_gone")
     if row.number is not None:
         host_request = connect_repository(row.repository).request(row.number)
         _store_outcome(
@@ -79,7 +79,7 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
     elif row.state == PullRequestState.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
         _settle(connect_repository(row.repository), row, now=now)
     else:
-        raise Conflict("there is no request to ask for", code="nothing_open")
+        raise Conflict("there is no open pull request", code="nothing_open")
 
 
 def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
@@ -100,14 +100,14 @@ def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: 
             _refuse(over(person, row.cluster_id))
             assert_writable()
             if row.state != PullRequestState.PREVIEWED:
-                raise Conflict("this preview was used already", code="stale")
+                raise Conflict("this preview has been used already", code="stale")
             if row.digest != digest or now - row.made_at > VALID:
-                raise Conflict("the preview is another one or too old; preview again", code="stale")
+                raise Conflict("the preview is stale; preview again", code="stale")
             row.state, row.approved_by_name, row.approved_at = PullRequestState.OPENING, person.name, now
             row.save(update_fields=["state", "approved_by_name", "approved_at"])
             _record("pull_request.approved", row, digest=row.digest, base=row.base)
     except IntegrityError:
-        raise Conflict("a request of this change is open already", code="already_open") from None
+        raise Conflict("a pull request of this change is open already", code="already_open") from None
     return request_of(request_id)
 
 
@@ -125,7 +125,7 @@ def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> 
                 raise Conflict(f"{file.path} was changed in {row.base} meanwhile; preview again", code="stale")
         row.commit = head.commit
     if host.branch_commit(row.branch):
-        words = f"the branch {row.branch} is there already, without an open request: look at it and delete it there"
+        words = f"the branch {row.branch} exists already, without an open pull request: check it and delete it there"
         raise Conflict(words, code="branch_exists")
 
 
@@ -174,7 +174,7 @@ def _settle(host: GitHost, row: PullRequest, *, now: datetime) -> None:
         _store_outcome(row, state=PullRequestState.OPEN, number=existing.number, now=now, existed=True)
         return
     left = bool(host.branch_commit(row.branch))
-    error = Conflict("karpdash ended while it opened the request", code="interrupted")
+    error = Conflict("karpdash was stopped while it opened the pull request", code="interrupted")
     _store_outcome(row, state=PullRequestState.FAILED, error=error, now=now, branch_left=left)
 
 

@@ -156,10 +156,10 @@ def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluste
     report = report_of(cluster.latest_id)
     finding = next((finding for finding in report.checks if (finding.id, finding.hop) == (check, hop)), None)
     if finding is None or finding.status != "fail":
-        raise NotFound("this check does not fail there")
+        raise NotFound("this check does not fail at that hop")
     change = change_of(finding)
     if change is None:
-        raise InvalidInput("the fix changes no object that a file holds", code="no_file_change")
+        raise InvalidInput("the fix changes no object that can be in a file", code="no_file_change")
     return cluster, finding, change
 
 
@@ -172,7 +172,7 @@ def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[st
     exact = listed if list(listed) == [path] else {}
     likely = exact or {name: content for name, content in listed.items() if name.endswith((".yaml", ".yml"))}
     if len(likely) > MOST_FILES:
-        words = f"{len(likely)} YAML files are there, and at most {MOST_FILES} are read: name the file, or its folder"
+        words = f"{len(likely)} YAML files were found, and at most {MOST_FILES} are read: name the file, or its folder"
         raise InvalidInput(words, code="too_many_files", where="path")
     read = {name: host.text(content) for name, content in likely.items()}
     small_texts = {name: text for name, text in read.items() if len(text) <= MOST_BYTES}
@@ -207,7 +207,7 @@ def _place(path: str) -> str:
     place = path.strip().removeprefix("./").strip("/")
     parts = place.split("/")
     if len(place) > 500 or not place.isprintable() or "\\" in place or ".." in parts:
-        raise InvalidInput("a file or folder of the repository is needed", where="path", code="bad_path")
+        raise InvalidInput("name a file or folder of the repository", where="path", code="bad_path")
     return "" if place == "." else place
 
 

@@ -47,7 +47,7 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     if CodeRepository.objects.filter(address=address).exists():
         raise _taken(address)
     if CodeRepository.objects.count() >= MOST:
-        raise InvalidInput(f"at most {MOST} repositories are kept", where="address", code="too_many")
+        raise InvalidInput(f"at most {MOST} repositories", where="address", code="too_many")
     credential = _credential(request)
     open_host(request.kind, address, credential=credential, reach=network_policy()).head("")
     row = CodeRepository(
@@ -78,7 +78,7 @@ def remove_repository(repository_id: uuid.UUID) -> None:
         if row is None:
             raise NotFound("no such repository")
         if row.requests.filter(state=PullRequest.State.OPENING).exists():
-            raise Conflict("a request is being opened there; ask for its state first", code="request_under_way")
+            raise Conflict("a pull request is being opened there; refresh its state first", code="request_under_way")
         record_audit_event("repository.removed", row.address, kind=row.kind)
         row.delete()
 
@@ -109,7 +109,7 @@ def _taken(address: str) -> Conflict:
 def _checked(request: NewRepository) -> str:
     """The address in its stored form. Raises InvalidInput."""
     if request.kind not in CodeRepository.Kind.values:
-        raise InvalidInput("is no kind of host", where="kind", code="bad_kind")
+        raise InvalidInput("is not a kind of Git host", where="kind", code="bad_kind")
     address = git_address(request.address) if request.address.strip().startswith("https://") else ""
     parts = [part for part in urlsplit(address).path.split("/") if part]
     has_path = len(parts) == 2 if request.kind == "github" else len(parts) >= 2
@@ -122,15 +122,17 @@ def _checked(request: NewRepository) -> str:
 def _check_secret(request: NewRepository) -> None:
     secret = request.secret
     if bool(request.app) != bool(request.installation):
-        raise InvalidInput("an app needs both numbers", where="installation", code="bad_app")
+        raise InvalidInput(
+            "an app needs both its id and the id of its installation", where="installation", code="bad_app"
+        )
     if request.app:
         if request.kind != "github" or not _APP.fullmatch(request.app) or not _NUMBER.fullmatch(request.installation):
             raise InvalidInput("an app has an id and the number of its installation", where="app", code="bad_app")
         app_token(_credential(request), now=0)
     elif not secret.isascii() or not secret.isprintable() or " " in secret:
-        raise InvalidInput("is no token", where="secret", code="bad_token")
+        raise InvalidInput("is not a token", where="secret", code="bad_token")
     if not 8 <= len(secret) <= LONGEST_SECRET:
-        raise InvalidInput("is no token and no key", where="secret", code="bad_token")
+        raise InvalidInput("is neither a token nor a key", where="secret", code="bad_token")
 
 
 def _credential(request: NewRepository) -> HostCredential:

@@ -59,12 +59,12 @@ def request_rehearsal(
         row = _locked(rollout_id)
         refuse_person(may_prepare(over(person, row.cluster_id)))
         if row.state not in REHEARSED:
-            raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not rehearsed", code="moved")
+            raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be rehearsed", code="moved")
         refuse_expired(row)
         if why := why_unplayed(msgspec.json.decode(bytes(row.plan), type=Plan)):
             raise InvalidInput(why, code="not_played", where="plan")
         if row.rehearsals.count() >= MOST_OF_A_PLAN:
-            raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan are kept: make a new preview", code="too_many")
+            raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan at most: make a new preview", code="too_many")
         return _enqueue(row, person, failures=failures, seed=seed, by=by)
 
 
@@ -72,7 +72,7 @@ def _refuse_invalid(failures: Sequence[Failure], seed: int) -> None:
     if not 0 <= seed <= HIGHEST_SEED:
         raise InvalidInput(f"0 to {HIGHEST_SEED}", where="seed", code="bad_parameter")
     if len({failure.scenario for failure in failures}) != len(failures):
-        raise InvalidInput("each failure once", where="failures", code="bad_parameter")
+        raise InvalidInput("a failure is named twice", where="failures", code="bad_parameter")
     for failure in failures:
         if failure.scenario not in SCENARIOS:
             raise InvalidInput(f"one of {', '.join(SCENARIOS)}", where="failures", code="bad_parameter")
@@ -151,7 +151,7 @@ def rehearsals_to_enqueue() -> tuple[uuid.UUID, ...]:
     """
     for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("result"):
         rehearsal_claim = RehearsalClaim(row.pk, row.rollout_id, row.fence)
-        fail(rehearsal_claim, "worker_lost", words=f"the worker ended in the middle of the rehearsal, {ATTEMPTS} times")
+        fail(rehearsal_claim, "worker_lost", words=f"the worker ended during the rehearsal, {ATTEMPTS} times")
     earlier = timezone.now() - timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=Rehearsal.State.QUEUED, made_at__lt=earlier)
     rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS).order_by("made_at")
@@ -171,7 +171,7 @@ def _lease() -> timedelta:
 def _end(rehearsal_claim: RehearsalClaim, then: str, *, columns: Mapping[str, object]) -> None:
     with transaction.atomic():
         if not _row_of(rehearsal_claim).update(finished_at=timezone.now(), lease_until=None, **columns):
-            raise Conflict("the rehearsal was taken over", code="lease_lost")
+            raise Conflict("another worker took over the rehearsal", code="lease_lost")
         rehearsal = Rehearsal.objects.defer("result").select_related("rollout").get(pk=rehearsal_claim.rehearsal_id)
         record(rehearsal_event(rehearsal, then, row=rehearsal.rollout, by=WORKER))
 

@@ -65,13 +65,13 @@ def _plays(rehearsal: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPla
     row = rehearsal.rollout
     plan = msgspec.json.decode(bytes(row.plan), type=Plan)
     if rehearsal.digest != row.digest:
-        raise InvalidInput("the plan is another one now", code="digest_moved")
+        raise InvalidInput("the plan was replaced meanwhile", code="digest_moved")
     with connect(row.cluster) as api:
         behind = answering(api)
         refuse_other(row.cluster, behind)
         # A uid that could not be read equals no other (A05).
         if behind is not None and not (behind.uid and behind.uid == plan.identity.kube_system_uid):
-            raise OtherCluster("the plan was made for another cluster than the one that answers")
+            raise OtherCluster("the plan was made for another cluster than the one that answers now")
         failures = [Failure(scenario, zone) for scenario, zone in rehearsal.failures]
         return rehearse_plan(
             api,

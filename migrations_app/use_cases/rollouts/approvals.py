@@ -157,7 +157,7 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, 
     now = timezone.now()
     refuse_person(may_break_glass(over(person, rollout_for_update(rollout_id).cluster_id), now=now))
     if not yes.reason.strip():
-        raise InvalidInput("say what the emergency is", where="reason", code="reason_needed")
+        raise InvalidInput("describe the emergency", where="reason", code="reason_needed")
     with transaction.atomic():
         row = _awaiting(rollout_id)
         refuse_expired(row)
@@ -199,7 +199,7 @@ def acknowledgements_needed(row: Rollout) -> dict[str, str]:
 def _awaiting(rollout_id: uuid.UUID) -> Rollout:
     row = _locked(rollout_id)
     if row.state != "awaiting_approval":
-        raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not approved", code="moved")
+        raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be approved", code="moved")
     return row
 
 
@@ -225,9 +225,9 @@ def _store(row: Rollout, person: Person, *, yes: ApprovalRequest, now: datetime,
 
 def _refuse_other_plan(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
-        raise Conflict("the plan is not the one that you looked at", code="digest_moved")
+        raise Conflict("the plan has changed since this page was loaded", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
-        raise Conflict("this form is of an older question", code="nonce_moved")
+        raise Conflict("this form is stale; reload the page", code="nonce_moved")
     left = sorted(set(acknowledgements_needed(row)) - set(yes.accepted))
     if left:
         words = f"these steps need acknowledgement, one by one: {', '.join(left)}"
@@ -238,7 +238,7 @@ def _refuse_other_plan(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> No
 
 def _refuse_untyped(row: Rollout, typed: str) -> None:
     if typed != row.cluster_name:
-        raise InvalidInput("type the cluster's name as it stands above", where="typed", code="name_not_typed")
+        raise InvalidInput("type the cluster's name as it is shown above", where="typed", code="name_not_typed")
 
 
 def _locked(rollout_id: uuid.UUID) -> Rollout:

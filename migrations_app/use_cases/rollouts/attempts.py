@@ -34,7 +34,7 @@ def counting_attempt(row: Rollout, fence: LeaseToken) -> Iterator[None]:
 def halt_crash_loop(row: Rollout) -> None:
     """Raises RolloutHalted after MOST workers in a row were lost."""
     if row.worker_attempts > MOST:
-        words = f"{MOST} workers died at it, one after the other; what was sent is in the journal"
+        words = f"{MOST} workers in a row were stopped during this rollout; the journal has what was sent"
         raise RolloutHalted("worker_lost", words)
 
 

@@ -39,7 +39,7 @@ def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
         defaults={"uid": str(value_at(read, ("metadata", "uid")) or ""), "sealed": sealed, "digest": digest},
     )
     if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
-        raise Conflict("what was exported does not read back", code="export_unproven")
+        raise Conflict("the backup differs when it is read again", code="export_unproven")
     Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
 
@@ -52,7 +52,7 @@ def seal_backup(row: Rollout, path: str, *, plain: bytes) -> Exported:
         rollout=row, path=path, defaults={"uid": "", "sealed": sealed, "digest": digest}
     )
     if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
-        raise Conflict("what was exported does not read back", code="export_unproven")
+        raise Conflict("the backup differs when it is read again", code="export_unproven")
     Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
 
@@ -80,7 +80,7 @@ def _decrypted(row: Rollout, pk: int) -> bytes:
     try:
         return keys().open(bytes(again.sealed), owner=str(row.pk), field=EXPORT_FIELD)
     except InvalidSetting:
-        raise Conflict("what was exported does not open again", code="export_unproven") from None
+        raise Conflict("the backup cannot be decrypted", code="export_unproven") from None
 
 
 DIFF_FIELD = "diff"

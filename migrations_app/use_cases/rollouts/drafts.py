@@ -51,7 +51,7 @@ def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: 
     if person is not None:
         refuse_person(may_prepare(over(person, cluster_id)))
     if (request.action == ROLL_BACK) is (request.rolls_back is None):
-        raise InvalidInput("a rollback is asked for at the rollout that it takes back", where="action")
+        raise InvalidInput("start a rollback from the page or address of the rollout to roll back", where="action")
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")
@@ -105,7 +105,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
     refuse_person(may_prepare(over(person, row.cluster_id)))
     refuse_moved(row, version)
     if row.state not in MAY_BE_ROLLED_BACK:
-        raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not taken back", code="moved")
+        raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be rolled back", code="moved")
     open_one = Rollout.objects.filter(rolls_back=row, state__in=sorted(PLANNED)).first()
     if open_one is not None:
         return open_one.pk
@@ -118,7 +118,9 @@ def checked(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
     known = {parameter.name: parameter for parameter in action.parameters}
     for name in values:
         if name not in known:
-            raise InvalidInput(f"{action.id} asks for no {name[:60]!r}", where=str(name)[:60], code="unknown_parameter")
+            raise InvalidInput(
+                f"{action.id} has no choice {name[:60]!r}", where=str(name)[:60], code="unknown_parameter"
+            )
     parameters: dict[str, Any] = {}
     for name, parameter in known.items():
         value = values.get(name, parameter.default)
@@ -135,7 +137,7 @@ def _refuse_chosen_twice(parameters: Mapping[str, Any], *, name: str, other: str
     chosen, excluded = parameters.get(name), parameters.get(other)
     both = sorted(set(chosen) & set(excluded)) if isinstance(chosen, list) and isinstance(excluded, list) else []
     if both:
-        raise InvalidInput(f"chosen in {other}, too: {name_list(both)}", where=name, code="chosen_twice")
+        raise InvalidInput(f"also chosen in {other}: {name_list(both)}", where=name, code="chosen_twice")
 
 
 def _refuse_invalid(value: object, *, name: str, many: bool) -> None:
@@ -151,4 +153,4 @@ def _refuse_invalid(value: object, *, name: str, many: bool) -> None:
         return
     if isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable():
         return
-    raise InvalidInput("a short text, a whole number or a list of names is wanted", where=name, code="bad_parameter")
+    raise InvalidInput("enter a short text, a whole number or a list of names", where=name, code="bad_parameter")

@@ -109,7 +109,7 @@ class ExecutionContext:
     def refuse_short_lease(self, seconds: float) -> None:
         """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
         if not lease.lasts(self.fence, seconds) and not lease.renew(self.fence):
-            raise LeaseLost("the lease is over")
+            raise LeaseLost("the lease has expired")
 
     def note(self, **columns: object) -> None:
         note(self, **columns)
@@ -159,7 +159,7 @@ def record_intent(
         refuse_if_stopped(work)
         if skip_asked(work, step):
             # The rollout's row is locked: a person skipped the node since it was read.
-            raise Conflict("the node is to be left out", code="moved")
+            raise Conflict("the node is skipped", code="moved")
         number = Attempt.objects.filter(rollout=work.row, step=step.id).count() + 1
         attempt = Attempt.objects.create(
             rollout=work.row,
@@ -188,7 +188,7 @@ def skip_asked(work: ExecutionContext, step: Step) -> str:
 def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: AttemptOutcome) -> None:
     """Commits the outcome of a request (A21). Raises LeaseLost; the next holder then settles it by reading the object.
 
-    Raises Conflict if the outcome was settled already.
+    Raises Conflict if the outcome is settled already.
     """
     with transaction.atomic():
         lease.check(work.fence)
@@ -203,7 +203,7 @@ def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: AttemptO
             outcome_at=timezone.now(),
         )
         if not changed:
-            raise Conflict("the outcome was settled already", code="moved")
+            raise Conflict("the outcome is settled already", code="moved")
         reset_attempts(work.row)
         attempt = Attempt.objects.get(pk=attempt_id)
         _record(_event(work, attempt, verb="step.outcome", subject=attempt.path))

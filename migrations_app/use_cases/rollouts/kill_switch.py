@@ -17,7 +17,7 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
     """Turns the switch on; does nothing if it is on. Raises PermissionDenied, InvalidInput without a reason."""
     refuse_person(may_stop(over(person, None)))
     if not why.strip():
-        raise InvalidInput("say why everything stops", where="why", code="reason_needed")
+        raise InvalidInput("give the reason for stopping everything", where="why", code="reason_needed")
     with transaction.atomic():
         row = _locked_row()
         if row.on:
@@ -36,7 +36,10 @@ def ask_to_lift(person: Person, *, by: Actor) -> None:
     with transaction.atomic():
         row = _locked_row_if_on()
         if row.lifting_id is not None:
-            raise Conflict(f"{row.lifting_by} asked already; another person can lift it now", code="moved")
+            raise Conflict(
+                f"{row.lifting_by} has requested to turn it off already; a second person can turn it off now",
+                code="moved",
+            )
         row.lifting_id, row.lifting_by = person.id, person.name
         _store(row, by, verb="kill_switch.lift_asked")
 
@@ -50,9 +53,9 @@ def turn_off(person: Person, *, by: Actor) -> None:
     with transaction.atomic():
         row = _locked_row_if_on()
         if row.lifting_id is None:
-            raise Conflict("one person asks to lift it first", code="moved")
+            raise Conflict("turning it off has to be requested first", code="moved")
         if row.lifting_id == person.id:
-            raise PermissionDenied("whoever asked to lift it can not lift it alone", code="second_person")
+            raise PermissionDenied("a second person has to turn it off", code="second_person")
         asked_by = row.lifting_by
         row.on, row.why, row.by_name, row.since = False, "", "", None
         row.lifting_id, row.lifting_by = None, ""
@@ -79,7 +82,7 @@ def _refuse_lifting(person: Person) -> None:
 def _locked_row_if_on() -> KillSwitch:
     row = _locked_row()
     if not row.on:
-        raise Conflict("nothing is stopped", code="moved")
+        raise Conflict("the kill switch is off", code="moved")
     return row
 
 
@@ -94,6 +97,6 @@ def _store(row: KillSwitch, by: Actor, *, verb: str, why: str = "") -> None:
     fields = ("on", "why", "by_name", "since", "lifting_by", "lifting_id")
     columns = {name: getattr(row, name) for name in fields} | {"version": row.version + 1}
     if not KillSwitch.objects.filter(pk=row.pk, version=row.version).update(**columns):
-        raise Conflict("the switch was turned meanwhile", code="moved")
+        raise Conflict("the kill switch was changed meanwhile", code="moved")
     detail = {"why": why} if why else {}
     record(Event(verb=verb, actor=by, object="kill switch", outcome="on" if row.on else "off", detail=detail))

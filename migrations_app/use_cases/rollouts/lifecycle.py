@@ -41,10 +41,10 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
         row = _locked(rollout_id)
         refuse_person(may_start(over(person, row.cluster_id)))
         if digest != row.digest:
-            raise Conflict("the plan is not the one that was shown", code="digest_moved")
+            raise Conflict("the plan has changed since it was shown", code="digest_moved")
         refuse_moved(row, version)
         if row.state != "approved":
-            raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not started", code="moved")
+            raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be started", code="moved")
         refuse_expired(row)
         refuse_start(row, person)
         _begin_rolling_back(row, by=by)
@@ -74,7 +74,7 @@ def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | N
         refuse_person(may_start(over(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state != "paused":
-            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not resumed", code="moved")
+            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be resumed", code="moved")
         refuse_start(row, person)
         # From here on it runs with the rights of the person who resumed it.
         columns = {"wish": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
@@ -95,7 +95,7 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
         refuse_person(may_stop(over(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state == "needs_attention":
-            raise Conflict("a person has to say what it came to", code="moved")
+            raise Conflict("a person has to settle the outcome", code="moved")
         transition(row, "aborted", by=by, cause=TransitionCause(code="asked"), finished_at=timezone.now())
         _update_original(row)
 
@@ -103,7 +103,7 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
 def resolve_by_person(
     rollout_id: uuid.UUID, person: Person, *, then: str, reason: str, by: Actor, version: int | None = None
 ) -> Rollout:
-    """Resolves a rollout that needs attention (A09) by a person, as paused, failed or aborted, with a reason.
+    """Resolves a rollout that needs attention (A09) by a person, as choose paused, failed or aborted, with a reason.
 
     Raises PermissionDenied, InvalidInput, Conflict.
     """
@@ -111,13 +111,13 @@ def resolve_by_person(
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     if then not in MANUAL_OUTCOMES:
-        raise InvalidInput("paused, failed or aborted", where="then", code="bad_state")
+        raise InvalidInput("choose paused, failed or aborted", where="then", code="bad_state")
     ended: dict[str, Any] = {} if then == "paused" else {"finished_at": timezone.now()}
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_moved(row, version)
         if row.state != "needs_attention":
-            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not settled", code="moved")
+            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be settled", code="moved")
         transition(row, MANUAL_OUTCOMES[then], by=by, cause=TransitionCause(code="settled", words=reason), **ended)
         if then != "paused":
             _update_original(row)
@@ -143,7 +143,7 @@ def skip_node(
         refuse_person(may_start(over(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state not in ("running", "paused"):
-            words = f"nodes of a rollout that is {row.state.replace('_', ' ')} are not skipped"
+            words = f"nodes of a rollout that is {row.state.replace('_', ' ')} cannot be skipped"
             raise Conflict(words, code="moved")
         node = _node_of(row, step)
         if NodeSkip.objects.filter(rollout=row, step=step).exists():
@@ -248,13 +248,13 @@ AT_ONCE = 200
 def expire_old_plans() -> int:
     """Expires plans past their time and returns how many. A plan that changed meanwhile is left alone."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
-    words = "nobody started it before it was too old; make a new preview"
+    words = "the plan expired before it was started; make a new preview"
     return sum(_expire(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:
     """Expires the plans of a cluster whose endpoint or credentials changed, and pauses its running rollout (A05)."""
-    words = "the way to the cluster was changed since the plan was made"
+    words = "the connection to the cluster was changed since the plan was made"
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
         _expire(row, TransitionCause(code="cluster_changed", words=words))
     with transaction.atomic():

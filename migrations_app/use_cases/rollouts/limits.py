@@ -26,7 +26,7 @@ def refuse_without_right(row: Rollout) -> None:
     name = row.started_by_name
     if name and not {"operate", "administer"} & named_over(name, row.cluster_id):
         raise RolloutHalted(
-            "right_gone", f"{name}, who started it, may not do so any more; somebody else can resume it"
+            "right_gone", f"{name}, who started it, lacks the permission now; another person can resume it"
         )
 
 

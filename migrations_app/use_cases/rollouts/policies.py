@@ -107,7 +107,7 @@ def _checked(rules: Rules) -> dict[str, Any]:
     if len(values["windows"]) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     if rules.frozen and not rules.frozen_why.strip():
-        raise InvalidInput("say why changes are frozen", where="frozen_why", code="reason_needed")
+        raise InvalidInput("give the reason for the freeze", where="frozen_why", code="reason_needed")
     for name, most in (("batch", 100), ("per_hour", 10_000), ("pool_percent", 100)):
         if not 1 <= getattr(rules, name) <= most:
             raise InvalidInput(f"1 to {most}", where=name, code="out_of_range")

@@ -125,7 +125,7 @@ def _tie(step: Step, document: Tree | None, *, again: bool) -> Step:
         return step
     uid = str(value_at(document, ("metadata", "uid")) or "")
     if change.target.uid and change.target.uid != uid:
-        raise InvalidInput(f"{change.target.display_name} was made anew meanwhile", code="changed")
+        raise InvalidInput(f"{change.target.display_name} was deleted and created again meanwhile", code="changed")
     now = fields_digest(document, step.preconditions)
     if not step.digest:
         return msgspec.structs.replace(step, digest=now)
@@ -154,7 +154,7 @@ def _dry_run(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[
         doubts[step.id] = f"not provable: {result.message}"
         return None
     if result.conflicts:
-        raise InvalidInput(f"{step.title}: fields are kept by {', '.join(result.conflicts)}", code="field_conflict")
+        raise InvalidInput(f"{step.title}: fields are owned by {', '.join(result.conflicts)}", code="field_conflict")
     raise InvalidInput(f"{step.title}: {result.message or result.reason} (HTTP {result.status})", code="refused")
 
 

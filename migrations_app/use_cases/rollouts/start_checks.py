@@ -58,7 +58,7 @@ def refuse_expired(row: Rollout) -> None:
 def refuse_moved(row: Rollout, version: int | None) -> None:
     """Raises Conflict `moved` if the row is no longer at the version that the caller saw (R33)."""
     if version is not None and row.version != version:
-        raise Conflict(f"the rollout moved meanwhile: it is {row.state.replace('_', ' ')} now", code="moved")
+        raise Conflict(f"the rollout was changed meanwhile: it is {row.state.replace('_', ' ')} now", code="moved")
 
 
 def refuse_without_action_workers() -> None:
@@ -171,7 +171,7 @@ def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
     if any(approval.break_glass for approval in approvals):
         return
     if len(approvals) < approvals_needed(row):
-        raise Conflict(f"{len(approvals)} of {approvals_needed(row)} approvals hold", code="approval_missing")
+        raise Conflict(f"{len(approvals)} of {approvals_needed(row)} approvals are valid", code="approval_missing")
 
 
 def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:

@@ -50,7 +50,7 @@ def reason_to_wait(work: Execution, writer: Writer, *, step: Step) -> str:
 def refuse_other_cluster(work: Execution, writer: Writer) -> None:
     """Raises RolloutHalted `other_cluster` if the API server is not that of the planned cluster (A05, T17)."""
     if writer.identity() != work.plan.identity:
-        raise RolloutHalted("other_cluster", "another cluster answers under this name", state="needs_attention")
+        raise RolloutHalted("other_cluster", "another cluster answers at this address", state="needs_attention")
 
 
 CONFLICTS = 5
@@ -104,7 +104,7 @@ def _send_request(work: Execution, writer: Writer, *, position: Position, tie: O
     work.reached("after_intent")
     if time.monotonic() - began > SPARE_SECONDS:
         # The process was suspended after the intent: another worker may be settling it. Nothing was sent yet.
-        raise LeaseLost("the worker stood still between the intent and its request")
+        raise LeaseLost("the worker stalled between the intent and its request")
     sent = _send(work, writer, position=position, tie=tie, intent=intent)
     work.reached("after_send")
     return _record_response(work, step, sent=sent, intent=intent)
@@ -134,7 +134,7 @@ def _record_existing_result(work: Execution, *, position: Position, read: Tree |
     marked = change.verb in ("create", "helm")
     is_own = holds(Exists(marks=_own_marks(work)), read) if marked else position.in_doubt
     if change.verb == "helm" and not is_own:
-        raise RolloutHalted("changed", f"somebody else has made {change.target.display_name} since the preview")
+        raise RolloutHalted("changed", f"{change.target.display_name} was created by another client since the preview")
     if is_own:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
@@ -157,7 +157,7 @@ def _object_difference(step: Step, read: Tree | None) -> str:
         return ""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     if target.uid and uid != target.uid:
-        words = "is gone" if read is None else "was made anew under its name"
+        words = "is gone" if read is None else "was deleted and created again"
         return f"{target.display_name} {words} since the preview"
     return (
         ""
@@ -179,10 +179,10 @@ def _refuse_endless(work: Execution, position: Position) -> None:
         return
     status, reason = work.last_refusal(position.step)
     words = {
-        429: ("overloaded", "the API server asks to wait again and again"),
-        404: ("refused_404", reason or "the API server knows no such place"),
+        429: ("overloaded", "the API server repeatedly asks to wait"),
+        404: ("refused_404", reason or "the API server does not serve this path"),
     }
-    code, why = words.get(status or 0, ("contended", "somebody else keeps writing to the object"))
+    code, why = words.get(status or 0, ("contended", "another client keeps writing to the object"))
     raise RolloutHalted(code, f"{position.step.title}: {why}")
 
 
@@ -215,7 +215,7 @@ def _record_response(
 def _handle_refusal(work: Execution, step: Step, *, sent: WriteResult) -> None:
     """Returns after a temporary refusal, to be retried; else raises RolloutHalted with the server's message."""
     if sent.conflicts:
-        raise RolloutHalted("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
+        raise RolloutHalted("field_conflict", f"{step.title}: fields are owned by {', '.join(sent.conflicts)}")
     if sent.status in (404, 409):
         return
     if sent.status == 429:

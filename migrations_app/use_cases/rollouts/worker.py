@@ -103,7 +103,7 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
 def _refuse_unapproved_plan(row: Rollout, plan: Plan) -> None:
     """Raises RolloutHalted for a plan of another planner version, or a plan that differs from the approved one."""
     if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
-        raise RolloutHalted("strange_plan", "the plan is not the one that was approved", state="needs_attention")
+        raise RolloutHalted("strange_plan", "the plan differs from the approved one", state="needs_attention")
 
 
 def _work(work: ExecutionContext, writer: Writer) -> bool:

@@ -120,7 +120,9 @@ def _way(cluster: Cluster, *, user: str, acting: bool) -> Iterator[tuple[Connect
 def _entry(cluster: Cluster, *, user: str, action: str) -> ClusterAccountAccess:
     entry = entry_of(cluster, user=user, action=action)
     if entry is None:
-        raise InvalidInput("this EKS cluster has no way into its account", where=cluster.name, code="no_aws_access")
+        raise InvalidInput(
+            "this EKS cluster has no access to its AWS account", where=cluster.name, code="no_aws_access"
+        )
     return entry
 
 

@@ -28,7 +28,7 @@ class EncryptionKeys:
 
     def __init__(self, keys: tuple[tuple[str, bytes], ...]) -> None:
         if not keys:
-            raise InvalidSetting("no key to seal secrets with", where="KARPDASH_ENCRYPTION_KEYS")
+            raise InvalidSetting("there is no key to seal secrets with", where="KARPDASH_ENCRYPTION_KEYS")
         self.newest = keys[0][0]
         """The id of the key that encrypts."""
         self._keys: Mapping[str, bytes] = dict(keys)
@@ -49,9 +49,9 @@ class EncryptionKeys:
             data_key = AESGCM(self._keys[box.key_id]).decrypt(box.wrap_nonce, box.wrapped, bound)
             return AESGCM(data_key).decrypt(box.nonce, box.body, bound)
         except KeyError as missing:
-            raise InvalidSetting(f"the key {missing} that sealed this is not configured", where=field) from None
+            raise InvalidSetting(f"the key {missing} that sealed this value is not configured", where=field) from None
         except (InvalidTag, msgspec.DecodeError, ValueError):
-            raise InvalidSetting("a sealed value does not open with the configured keys", where=field) from None
+            raise InvalidSetting("a sealed value cannot be decrypted with the configured keys", where=field) from None
 
 
 def _bound(owner: str, field: str) -> bytes:

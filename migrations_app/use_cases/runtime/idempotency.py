@@ -65,13 +65,15 @@ def _repeated(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredRes
     if row is None:  # the other request failed a moment ago
         return begin(owner_id, key=key, digest=digest)
     if row.digest != digest:
-        raise InvalidInput("this key came with another request before", where="Idempotency-Key", code="key_reused")
+        raise InvalidInput(
+            "this Idempotency-Key was sent with another request before", where="Idempotency-Key", code="key_reused"
+        )
     if row.sealed is None:
         return _take_over(row)
     try:
         plain = keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD)
     except InvalidSetting:  # its key is gone, and the request must not run twice
-        raise Conflict("the answer to this key can no longer be read", code="answer_lost") from None
+        raise Conflict("the answer of this Idempotency-Key can no longer be read", code="answer_lost") from None
     return msgspec.msgpack.decode(plain, type=StoredResponse)
 
 
@@ -81,5 +83,5 @@ def _take_over(row: ApiIdempotency) -> NewRequest:
         pk=row.pk, sealed=None, created_at=row.created_at, created_at__lt=now - ABANDONED
     ).update(created_at=now)
     if not changed:
-        raise Conflict("the first request with this key is still under way", code="in_progress")
+        raise Conflict("the first request with this Idempotency-Key is still in progress", code="in_progress")
     return NewRequest(row.pk)

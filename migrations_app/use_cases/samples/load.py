@@ -53,5 +53,5 @@ def add_samples(*, person: Person | None) -> int:
             changeable = make_all()
             (make_people if served_here_only() else make_group_of)(changeable)
     except IntegrityError:
-        raise Conflict("somebody else is adding the samples", code="name_taken") from None
+        raise Conflict("the samples are being added by another request", code="name_taken") from None
     return missing

@@ -144,7 +144,7 @@ def run_next_step(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Ac
     path = SamplePath(cluster_id)
     step = path.next.step
     if step is None or step.id != step_id or (path.next.rollout and not path.next.retry):
-        raise Conflict("another step is next by now", code="moved")
+        raise Conflict("another step is next now", code="moved")
     if step.kind == "upgrade":
         _upgrade(cluster_id, step, path=path, by=by)
         return None

@@ -56,7 +56,7 @@ def _uid(body: bytes) -> str:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         uid = ""
     if not 0 < len(uid) <= LONGEST_UID or not uid.isprintable():
-        raise InvalidResponse("the namespace kube-system has no uid that can be used")
+        raise InvalidResponse("the namespace kube-system has no usable uid")
     return uid
 
 

@@ -188,7 +188,7 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
         if not text.strip() or len(text) > most:
             raise InvalidInput(f"1 to {most} characters are needed", where=name, code="text_needed")
     if request.ends_at <= now:
-        raise InvalidInput("the end has to lie ahead", where="ends_at", code="in_the_past")
+        raise InvalidInput("the end date must be in the future", where="ends_at", code="in_the_past")
     if request.ends_at > now + LONGEST:
         raise InvalidInput("a waiver lasts a year at most", where="ends_at", code="too_long")
     return can_block(check)
@@ -199,7 +199,7 @@ def _check_hop(check: Check, hop: str) -> None:
     if hop and hop not in every_hop():
         raise InvalidInput(f"there is no hop {hop[:20]!r}", where="hop", code="unknown_hop")
     if not hop and check.id in CONFIRMABLE:
-        raise InvalidInput("name the hop that was looked at: each asks anew", where="hop", code="hop_needed")
+        raise InvalidInput("name the hop: this check is confirmed for each hop", where="hop", code="hop_needed")
 
 
 def _locked_cluster(cluster_id: uuid.UUID) -> Cluster:

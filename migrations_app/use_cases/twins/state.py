@@ -219,7 +219,7 @@ class StoredTwin:
             if self._save(played):
                 self._played = played
                 return played, result
-        raise ServerFailed("the sample cluster is changed by others all the time", code="busy")
+        raise ServerFailed("the sample cluster is changed by too many other requests", code="busy")
 
     def _newest(self) -> RunningTwin:
         revision = SampleTwin.objects.filter(pk=self._cluster).values_list("revision", flat=True).first()

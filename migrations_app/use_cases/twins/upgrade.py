@@ -48,7 +48,7 @@ def upgrade_controller(cluster_id: uuid.UUID, version: str) -> None:
     stored = StoredTwin(cluster_id)
     sample = clusters.find(stored.sample())
     if sample is None:
-        raise InvalidInput("this sample is not known any more", code="unknown_sample")
+        raise InvalidInput("there is no such sample any more", code="unknown_sample")
     stored.change(lambda played: _upgrade(played, clusters.cluster_of(sample), version=version))
 
 

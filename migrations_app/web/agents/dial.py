@@ -25,7 +25,7 @@ def _receiver(name: str) -> Dial:
     def receive(request: HttpRequest) -> HttpResponse:
         """Answers 401 for a token that is unknown or revoked; other refusals have the code of the error."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_MESSAGE:
-            return _refused(413, "agent_message", words="the message is larger than any of an agent")
+            return _refused(413, "agent_message", words="the message is larger than the limit")
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         agent = agent_of(secret.strip()) if scheme.lower() == "bearer" else None
         if agent is None:

@@ -83,7 +83,7 @@ def _day(word: str, line: str) -> int:
 
 
 def _bad_window(line: str) -> InvalidInput:
-    message = _("{line!r} is no window; write one such as Mon-Fri 22:00-04:00").format(line=line[:60])
+    message = _("{line!r} is not a window; write one such as Mon-Fri 22:00-04:00").format(line=line[:60])
     return InvalidInput(message, where="windows", code="bad_window")
 
 

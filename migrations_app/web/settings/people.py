@@ -37,7 +37,7 @@ def change(request: HttpRequest) -> HttpResponse:
     act = ACTS.get(request.POST.get("do", ""))
     try:
         if act is None:
-            raise InvalidInput(_("says nothing that can be done here"), where="do")
+            raise InvalidInput(_("is not an operation of this page"), where="do")
         result = act(request.POST, person_of(request))
     except (InvalidInput, Conflict, PermissionDenied, NotFound) as error:
         return _page(request, refused=error, status=404 if isinstance(error, NotFound) else refusal_status(error))

@@ -93,12 +93,12 @@ def back(request: HttpRequest) -> HttpResponse:
     if not isinstance(stored_state, dict) or not secrets.compare_digest(
         str(stored_state.get("state")).encode(), state.encode()
     ):
-        return _failure(request, _("the answer belongs to no question of this browser"), stored_state={})
+        return _failure(request, _("the answer does not belong to a sign-in of this browser"), stored_state={})
     # RFC 9207: a provider that names itself in its answer must be the one that the request was sent to.
     if request.GET.get("iss", oidc.client().issuer) != oidc.client().issuer:
-        return _failure(request, _("the answer is of another identity provider"), stored_state=stored_state)
+        return _failure(request, _("the answer is from another identity provider"), stored_state=stored_state)
     if not code or len(code) > 4096:
-        return _failure(request, _("the provider gave no code"), stored_state=stored_state)
+        return _failure(request, _("the identity provider sent no code"), stored_state=stored_state)
     ticket = oidc.OidcState(
         code=code, nonce=stored_state["nonce"], verifier=stored_state["verifier"], back=_back(request)
     )
@@ -121,7 +121,7 @@ def _sign_in(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: Stor
 def _confirm_again(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: StoredState) -> HttpResponse:
     """Marks the session as re-authenticated if the provider asked the same user again since the redirect (A44)."""
     if request.user.pk != stored_state["again"]:
-        raise PermissionDenied(_("somebody else is signed in by now"), code="sign_in_refused")
+        raise PermissionDenied(_("another person is signed in now"), code="sign_in_refused")
     oidc.proven_since(oidc.claims_for(ticket), user_id=stored_state["again"], since=stored_state["since"])
     request.session.cycle_key()
     request.session[SESSION_KEY] = signed_in_again(actor_of(request))

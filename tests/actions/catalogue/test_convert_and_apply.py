@@ -97,7 +97,7 @@ def test_a_loss_that_needs_a_person_is_named():  # CONV-07
 
 def test_without_the_crds_nothing_is_offered():
     cluster = alpha().without("crds")
-    words = "the cluster serves no EC2NodeClass of v1beta1: bring the CRDs first"
+    words = "the cluster serves no EC2NodeClass of v1beta1: upgrade the CRDs first"
     assert refused(cluster, **ROLE) == ("not_served", words)
     with pytest.raises(Unavailable):
         action_of(ACTION).objects_to_read(cluster.build(), ROLE)
@@ -162,7 +162,7 @@ def test_names_that_are_none(name):
 def test_names_that_are_not_there_and_both_kinds_at_once():
     with pytest.raises(InvalidInput, match="not in the cluster: api"):
         steps_of(ACTION, a_scene(alpha()), provisioners=["api"], **ROLE)
-    with pytest.raises(InvalidInput, match="not both at once"):
+    with pytest.raises(InvalidInput, match="either Provisioners or NodePools, not both"):
         steps_of(ACTION, a_scene(alpha()), provisioners=["web"], nodepools=["web"], **ROLE)
 
 
@@ -170,7 +170,7 @@ def test_an_object_whose_name_leads_elsewhere_is_refused_when_it_is_read():
     odd = a_template(name="..")
     scene = a_scene(alpha(a_provisioner({"spec.providerRef.name": ".."}), odd))
     step = steps_of(ACTION, scene, **ROLE)[0]
-    with pytest.raises(InvalidInput, match="no name"):
+    with pytest.raises(InvalidInput, match="is not a name"):
         _ = step.change.target.path
 
 
@@ -271,7 +271,7 @@ def meddled(server, what):
         server.admin.patch(provisioner, {"metadata": {"finalizers": None}})
         server.admin.delete(provisioner)
         put(server, a_provisioner())
-        return "Provisioner web was made anew under its name"
+        return "Provisioner web was deleted and created again"
     server.admin.patch(provisioner, CHANGES.get(what, CHANGES["spec"]))
     return "Provisioner web was changed"
 
@@ -297,7 +297,7 @@ def test_fields_that_somebody_else_keeps_are_named_on_the_real_server(server):  
     other = a_pool({"spec": {"limits": {"cpu": "7"}}, "metadata": {"name": "web"}}, version="v1beta1")
     server.admin.apply(other, manager="kustomize-controller")
     row = previewed(registered(server), ACTION, **ROLE)
-    words = "Apply NodePool web as v1beta1: fields are kept by kustomize-controller"
+    words = "Apply NodePool web as v1beta1: fields are owned by kustomize-controller"
     assert (row.state, row.cause_code, row.cause) == ("expired", "field_conflict", words)
 
 

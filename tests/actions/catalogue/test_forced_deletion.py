@@ -83,7 +83,7 @@ def test_a_nodepool_goes_where_another_is_ready():
     assert step.change.target.api_version == "karpenter.sh/v1"
     assert refused(current(), nodepools=["web"]) == (
         "no_successor",
-        "no other NodePool is ready to take the pods of web",
+        "no other NodePool is ready for the pods of web",
     )
     both = {"nodepools": ["web", "api"]}
     assert refused(current(a_pool(name="api")), **both)[0] == "no_successor"

@@ -91,7 +91,7 @@ def test_what_was_made_is_deleted_by_its_uid():
 def test_what_has_taken_its_name_is_left_alone():
     assert refused(made_pool(), here=read(uid="other", weight=1), made={"s001": "u1"})[0] == "nothing_to_do"
     assert refused(made_pool(), here=read(weight=1)) == (
-        "no_way_back", "what this step made is not known by its uid: Create NodePool web",
+        "no_way_back", "the uid of the object that this step created is not known: Create NodePool web",
     )  # fmt: skip
 
 
@@ -105,10 +105,11 @@ def gone() -> Step:
 
 def test_what_was_deleted_is_made_again_unless_somebody_did():
     assert [step.change.verb for step in back(gone())] == ["create"]
-    assert (
-        refused(gone(), here=read("u2", weight=1))[1] == "nothing can be taken back: somebody made it again as it was"
+    assert refused(gone(), here=read("u2", weight=1))[1] == "nothing can be undone: somebody made it again as it was"
+    assert refused(gone(), here=read("u2", weight=2)) == (
+        "changed",
+        "NodePool web was created again with other content",
     )
-    assert refused(gone(), here=read("u2", weight=2)) == ("changed", "NodePool web was made anew with other content")
 
 
 def test_a_replaced_node_stays_and_its_taint_is_taken_back():
@@ -122,7 +123,7 @@ def test_a_replaced_node_stays_and_its_taint_is_taken_back():
 
 def test_a_step_without_a_way_back_stops_it_unless_it_may_be_left():
     final = msgspec.structs.replace(gone(), undo=None, undo_postconditions=(), note="It stays.")
-    assert refused(final) == ("no_way_back", "nothing takes this step back: Delete")
+    assert refused(final) == ("no_way_back", "this step cannot be undone: Delete")
     left, undone = back(msgspec.structs.replace(final, skippable=True), weighed(7), here=read(weight=7))
     assert (left.title, left.change, left.note) == ("Left as it is: Delete", None, "It stays.")
     assert undone.title == "Undo: Weigh 7"

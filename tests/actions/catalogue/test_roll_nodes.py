@@ -105,7 +105,7 @@ def test_batches_stay_within_the_limits(limits, choice, sizes):  # A33
 def test_a_batch_beyond_the_limit(batch):
     with pytest.raises(InvalidInput) as told:
         steps_of(ACTION, a_scene(current()), pools=["api"], batch=batch)
-    assert (told.value.code, told.value.message) == ("bad_parameter", "a whole number from 1 to 1 is wanted")
+    assert (told.value.code, told.value.message) == ("bad_parameter", "enter a whole number from 1 to 1")
 
 
 MINE = Launched(pool="web", number=77, cluster="test", kubelet="v1.30.4")
@@ -154,7 +154,8 @@ def test_pods_that_a_drain_may_not_move_keep_their_node():  # A32
     code, words = refused(alpha(bare("one"), *marked))
     assert code == "protected"
     assert words == (
-        f"these pods or marks keep nodes, unless they are listed: {OLD.node}: Pod shop/one has no controller, "
+        "these pods or annotations prevent the replacement of nodes, unless they are listed: "
+        f"{OLD.node}: Pod shop/one has no controller, "
         "Deployment shop/batch is marked karpenter.sh/do-not-evict"
     )
     assert len(steps_of(ACTION, a_scene(alpha(bare("one"), *marked)), with_protected=[OLD.node])) == 3
@@ -216,7 +217,7 @@ def test_without_a_pool_to_take_over_nothing_of_old_is_rolled():
 
 def test_nodes_of_a_provisioner_that_is_gone_need_a_pool_too():
     orphan = a_cluster("0.32.10", kubernetes="1.28").with_docs(*machine(OLD, template="default"))
-    assert refused(orphan) == ("no_successor", "no NodePool is ready to launch what replaces the nodes")
+    assert refused(orphan) == ("no_successor", "no NodePool is ready to launch the replacement nodes")
     assert len(steps_of(ACTION, a_scene(orphan.with_docs(POOL)))) == 1
 
 

@@ -113,7 +113,7 @@ def test_drift_without_its_gate_or_without_a_hash_does_nothing():  # ROLL-01
     del mute["metadata"]["annotations"]
     assert refused(alpha(POOL, old=mute)) == (
         "cannot_drift",
-        "none of 2 nodes of web can drift: no hash is on them; choose expiry, or roll the nodes",
+        "none of 2 nodes of web can drift: they have no hash; choose expiry, or roll the nodes",
     )
 
 
@@ -137,7 +137,7 @@ def test_the_gate_of_the_config_map_counts():
     ],
 )
 def test_without_a_pool_that_takes_over_pods_would_stay_pending(pool, why):
-    assert refused(alpha(*pool)) == ("no_successor", f"nothing takes over from Provisioner web: {why}")
+    assert refused(alpha(*pool)) == ("no_successor", f"no NodePool replaces Provisioner web: {why}")
 
 
 def test_other_releases_know_only_one_generation():

@@ -118,8 +118,8 @@ def test_only_the_release_of_the_hop_is_taken():
         (charts.shipped("1.0.14", converts=True)[:2], "without"),
         (charts.shipped("1.1.9", converts=False), "other versions"),
         ([*charts.shipped("1.0.14", converts=True), *charts.shipped("0.31.4", converts=False)[:1]], "with prov"),
-        ([{"kind": "Deployment"}], "something else"),
-        (["no map"], "something else"),
+        ([{"kind": "Deployment"}], "other objects"),
+        (["no map"], "other objects"),
     ],
 )
 def test_a_chart_that_says_something_else_than_its_release_is_refused(docs, told):

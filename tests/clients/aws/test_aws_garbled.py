@@ -90,7 +90,7 @@ def test_what_is_not_of_aws_has_a_reason(odd, status, body, call):
 
 def test_it_leaves_every_part_unseen(odd):
     seen = collect_aws(odd(*ANSWERS["page of a proxy"]), an_inventory())
-    told = Unseen("garbled", "the answer to sts:GetCallerIdentity is not what AWS promises")
+    told = Unseen("garbled", "the answer to sts:GetCallerIdentity is not in the form that AWS documents")
     assert {name: seen.part(name) for name in AWS_PART_NAMES if name != "aws_auth"} == dict.fromkeys(
         (name for name in AWS_PART_NAMES if name != "aws_auth"), told
     )

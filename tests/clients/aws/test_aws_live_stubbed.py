@@ -214,7 +214,7 @@ def test_an_answer_of_another_shape_has_a_reason(session):
     session.stubs["eks"].add_response("describe_cluster", {})
     with pytest.raises(InvalidResponse) as caught:
         api(session).cluster()
-    assert caught.value.message == "the answer to eks:DescribeCluster is not what AWS promises"
+    assert caught.value.message == "the answer to eks:DescribeCluster is not in the form that AWS documents"
 
 
 def test_names_that_aws_could_not_hold_are_not_sent(session):

@@ -14,7 +14,7 @@ from tests.use_cases.people import actor, person
 pytestmark = pytest.mark.django_db
 FAULTS = ("helm_missing", "helm_version", "chart_not_pulled", "no_chart", "release_pending", "release_failed")
 """What the planning of an upgrade by helm is refused with: tests/helm/test_refusals.py plants each of them."""
-WHY = "KARPDASH_HELM: no helm is found on the path of the worker"
+WHY = "KARPDASH_HELM: helm is not on the PATH of the worker"
 
 
 @pytest.mark.parametrize("code", FAULTS)

@@ -218,9 +218,9 @@ def test_another_file_that_changed_is_kept(host, asked, eva):
 
 def test_only_what_was_shown_is_opened_and_only_once(host, asked, eva):
     row = previewed(asked, eva)
-    with pytest.raises(Conflict, match="another one"):
+    with pytest.raises(Conflict, match="stale"):
         open_request(row.pk, eva, digest="0" * 64, now=timezone.now())
-    with pytest.raises(Conflict, match="too old"):
+    with pytest.raises(Conflict, match="stale"):
         open_request(row.pk, eva, digest=row.digest, now=timezone.now() + timedelta(days=2))
     opened(row, eva)
     with pytest.raises(Conflict, match="used already"):

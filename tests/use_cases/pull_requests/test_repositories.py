@@ -56,7 +56,7 @@ def test_a_token_without_the_right_to_write_is_refused(host, address):
 
 
 def test_a_repository_that_is_not_there_is_told(host, address):
-    with pytest.raises(NotServed, match="may not see it"):
+    with pytest.raises(NotServed, match="may not read it"):
         registered(host, address + "-other")
 
 

@@ -137,7 +137,7 @@ RACES = 40
 
 def test_of_two_who_start_the_same_rollout_one_wins(workers):  # R08, A08
     for _, told in workers.ask("races", RACES, True):
-        assert sorted(told) == ["moved: a plan that is running is not started", "won"]
+        assert sorted(told) == ["moved: a plan that is running cannot be started", "won"]
 
 
 def test_of_two_rollouts_that_start_on_one_cluster_one_wins_and_the_other_names_it(workers):  # R08, A13

@@ -101,7 +101,7 @@ def test_nobody_writes_for_ever(alpha, monkeypatch):
         SampleTwin.objects.filter(pk=alpha.pk).update(revision=revision(alpha) + 1)
         played.twin.request("POST", MAPS, body={"metadata": {"name": "never"}})
 
-    with pytest.raises(ServerFailed, match="changed by others all the time"):
+    with pytest.raises(ServerFailed, match="changed by too many other requests"):
         StoredTwin(alpha.pk).change(disturbed)
     assert named(StoredTwin(alpha.pk).current(), MAPS) == []
 

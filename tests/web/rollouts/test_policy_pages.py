@@ -60,8 +60,8 @@ def test_a_cluster_gets_its_own_and_gives_it_up(gil, shop):
     [
         ({"approvals_destructive": "0"}, 400, "Destructive: 1 to 9 approvals"),
         ({"approvals_low": "x"}, 400, "A whole number is needed"),
-        ({"windows": "whenever"}, 400, "is no window"),
-        ({"frozen": "on"}, 400, "Say why changes are frozen"),
+        ({"windows": "whenever"}, 400, "is not a window"),
+        ({"frozen": "on"}, 400, "Give the reason for the freeze"),
         ({"version": "7"}, 409, "The policy was changed meanwhile"),
         ({"actions": ["no_such"]}, 400, "There is no action"),
         ({"batch": "0"}, 400, "1 to 100"),
@@ -103,7 +103,7 @@ def test_two_people_lift_the_kill_switch(ada, gil, hanna):  # A36
     gil.post("/kill-switch", {"do": "ask"})
     alone = gil.post("/kill-switch", {"do": "lift"})
     assert (alone.status_code, "second_person" in text(alone), switch_now().on) == (403, True, True)
-    assert "A second person has to lift it." in text(gil.get("/kill-switch"))
+    assert "A second person has to turn it off." in text(gil.get("/kill-switch"))
     hanna.post("/kill-switch", {"do": "lift"})
     assert switch_now().on is False
 

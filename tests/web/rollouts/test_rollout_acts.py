@@ -63,7 +63,7 @@ def test_two_tabs_start_once_and_the_second_sees_what_holds(ada, cleo, shop, wok
     an_approval(row, cleo.user)
     act(ada, row, "start")
     late = act(ada, row, "start", form_key="t" * 22)
-    assert (late.status_code, "Action failed: the rollout moved meanwhile: it is running now" in text(late)) == (
+    assert (late.status_code, "Action failed: the rollout was changed meanwhile: it is running now" in text(late)) == (
         409,
         True,
     )
@@ -81,19 +81,19 @@ def test_a_key_with_other_content_is_refused(ada, cleo, shop):  # A11
 @pytest.mark.parametrize(
     ("name", "said", "status", "words"),
     [
-        ("approve", {"digest": "0" * 64}, 409, "the plan is not the one that you looked at"),
-        ("approve", {"nonce": "0" * 32}, 409, "this form is of an older question"),
+        ("approve", {"digest": "0" * 64}, 409, "the plan has changed since this page was loaded"),
+        ("approve", {"nonce": "0" * 32}, 409, "this form is stale; reload the page"),
         ("approve", {"typed": ""}, 400, "type the cluster's name"),
         ("approve", {"accepted": []}, 400, "these steps need acknowledgement, one by one: s001"),
-        ("start", {}, 409, "a plan that is awaiting approval is not started"),
-        ("resume", {}, 409, "is not resumed"),
+        ("start", {}, 409, "a plan that is awaiting approval cannot be started"),
+        ("resume", {}, 409, "cannot be resumed"),
         ("pause", {}, 409, "cannot be asked to pause"),
-        ("settle", {"then": "failed", "reason": "x"}, 409, "is not settled"),
+        ("settle", {"then": "failed", "reason": "x"}, 409, "cannot be settled"),
         ("settle", {"then": "failed"}, 400, "a reason is needed"),
-        ("roll-back", {}, 409, "is not taken back"),
-        ("ask", {"version": 9}, 409, "the rollout moved meanwhile"),
-        ("ask", {"version": "x"}, 409, "the rollout moved meanwhile"),
-        ("reject", {"version": 9}, 409, "the rollout moved meanwhile"),
+        ("roll-back", {}, 409, "cannot be rolled back"),
+        ("ask", {"version": 9}, 409, "the rollout was changed meanwhile"),
+        ("ask", {"version": "x"}, 409, "the rollout was changed meanwhile"),
+        ("reject", {"version": 9}, 409, "the rollout was changed meanwhile"),
     ],
 )
 def test_refusals_say_why_and_show_what_holds(eve, shop, name, said, status, words):
@@ -186,7 +186,7 @@ def test_the_kill_switch_stops_the_start_of_what_was_approved(ada, cleo, shop): 
     ("said", "status", "words"),
     [
         ({"seconds": "1"}, 302, ""),
-        ({"by": "x" * 300}, 400, "a short text, a whole number or a list of names is wanted"),
+        ({"by": "x" * 300}, 400, "enter a short text, a whole number or a list of names"),
         ({"provisioners": "\n".join(f"p{n}" for n in range(501))}, 400, "at most 500 at once"),
     ],
 )

@@ -145,7 +145,7 @@ def test_destruction_asks_for_the_password_again(cleo, shop):  # A44
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
-        (lambda row: None, "0 of 1 approvals hold"),
+        (lambda row: None, "0 of 1 approvals are valid"),
         (lambda row: KillSwitch.objects.create(on=True), "the kill switch is on: all changes are stopped"),
         (
             lambda row: Policy.objects.create(version=1, frozen=True, frozen_why="holidays"),

@@ -68,7 +68,7 @@ def _marked(crd: CRD, release: str, *, namespace: str) -> bool:
 def _refuse_terminating(crds: list[CRD]) -> None:
     terminating = [crd.name for crd in crds if crd.metadata.deleting]
     if terminating:
-        raise Unavailable(f"being deleted, so not to be adopted: {', '.join(terminating)}", code="terminating")
+        raise Unavailable(f"being deleted, so they cannot be adopted: {', '.join(terminating)}", code="terminating")
 
 
 def _refuse_owned(crds: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
@@ -78,7 +78,7 @@ def _refuse_owned(crds: list[CRD], new: tuple[str, str], *, chosen: object) -> N
         f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in crds if _has_other_owner(crd, new, chosen=names)
     ]
     if owned:
-        words = f"another Helm release owns {', '.join(owned)}: choose them to take them over"
+        words = f"another Helm release owns {', '.join(owned)}: choose them to adopt them"
         raise Unavailable(words, code="owned_by_other")
 
 

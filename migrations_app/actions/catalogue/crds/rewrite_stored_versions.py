@@ -82,12 +82,12 @@ def _objects_to_rewrite(inventory: Inventory, kind: Kind) -> Collection[NamedObj
 def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
     """Raises Unavailable if a write would not store a converted v1 object."""
     if crd.storage != NEW or NEW not in crd.served:
-        raise Unavailable(f"{crd.name} does not store {NEW} yet: its CRD comes first", code="not_stored_as_v1")
+        raise Unavailable(f"{crd.name} does not store {NEW} yet: upgrade the CRD first", code="not_stored_as_v1")
     if not crd.stored:
         raise Unavailable(f"{crd.name}: status.storedVersions is empty", code="not_seen")
     strategy = crd.spec.conversion.strategy if crd.spec.conversion else None
     if rewriting and len(crd.stored) > 1 and strategy != "Webhook":
-        words = f"the conversion of {crd.name} is off: a {kind.kind} stored as v1beta1 would lose what v1 spells anew"
+        words = f"the conversion of {crd.name} is off: each {kind.kind} stored as v1beta1 would lose renamed fields"
         raise Unavailable(words, code="conversion_off")
 
 

@@ -1,4 +1,4 @@
-"""What karpdash held for a pause may be disrupted by Karpenter again."""
+"""Fails for each NodePool whose disruption karpdash held for a pause and did not release."""
 
 from collections.abc import Iterator
 from typing import Any

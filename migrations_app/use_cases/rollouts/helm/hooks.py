@@ -70,5 +70,5 @@ def _served(transport: Transport, api_version: str, *, kind: str) -> _HookPlace:
     hook_kinds = msgspec.json.decode(body, type=_HookKinds).resources
     row = next((hook_kind for hook_kind in hook_kinds if hook_kind.kind == kind and "/" not in hook_kind.name), None)
     if row is None:
-        raise InvalidInput(f"a hook makes a {kind} of {api_version}, which is not served", code="refused")
+        raise InvalidInput(f"a hook creates a {kind} of {api_version}, which is not served", code="refused")
     return _HookPlace(root, row.name, row.namespaced)

@@ -115,11 +115,11 @@ def _upgrade(
     where = f"release {last.namespace}/{last.name}"
     if last.pending:
         words = (
-            f"{where} is {last.status} since revision {last.revision}: somebody is at it, or helm was stopped in the"
+            f"{where} is {last.status} since revision {last.revision}: a run of helm is in progress or was interrupted"
         )
-        raise Unavailable(f"{words} middle; take it back first", code="release_pending")
+        raise Unavailable(f"{words}; roll the release back first", code="release_pending")
     if last.status != DEPLOYED:
-        raise Unavailable(f"{where} is {last.status}: take it back first", code="release_failed")
+        raise Unavailable(f"{where} is {last.status}: roll the release back first", code="release_failed")
     running = detect_running_release(inventory)
     to = planned_release(inventory, running, wanted=str(parameters.get("release") or ""))
     packed = chart_for(str(parameters.get("source") or "oci"), chart=chart, tag=as_tag(to))
@@ -127,7 +127,7 @@ def _upgrade(
     for key, text in changes:
         leaf = key.rpartition(".")[2]
         if text and hidden({leaf: msgspec.json.decode(text)}) != {leaf: msgspec.json.decode(text)}:
-            raise InvalidInput(f"the value of {key} looks like a secret: change it by hand first", code="secret_value")
+            raise InvalidInput(f"the value of {key} looks like a secret: change it yourself first", code="secret_value")
     if not changes and last.chart.metadata.version.removeprefix("v") == str(to):
         raise Unavailable(f"{where} is at {to} already", code="nothing_to_do")
     values = values_after(last.values, changes)
@@ -151,7 +151,7 @@ def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
     last = records[max(records)]
     worked = [record for record in records.values() if record.status in (DEPLOYED, "superseded") and record != last]
     if not worked:
-        raise Unavailable("no earlier revision of the release is kept", code="nothing_to_do")
+        raise Unavailable("Helm has no earlier revision of the release", code="nothing_to_do")
     to = max(worked, key=lambda record: record.revision)
     refuse_without_rollback(last.chart.metadata.version, to.chart.metadata.version, chart=chart)
     return HelmRun(

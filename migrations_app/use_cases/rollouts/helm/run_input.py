@@ -73,7 +73,7 @@ def input_for_run(run: HelmRun, writer: Writer) -> HelmInput:
     source = run.source.removeprefix(f"{FOLDER}/") if run.source.startswith(f"{FOLDER}/") else OCI
     chart = chart_for(source, chart=run.chart, tag=run.version)
     if chart.digest != run.chart_digest:
-        raise InvalidInput(f"{run.source} is not the chart of the preview any more", code="chart_changed")
+        raise InvalidInput(f"{run.source} is not the same chart as at the preview any more", code="chart_changed")
     former = writer.read(run.former)
     values = values_after(read_record(former or {}).values, run.changes)
     if former is None or values_digest(values) != run.values_digest:

@@ -68,7 +68,7 @@ class RunWatch:
         with self._condition:
             self._condition.wait_for(lambda: self.why or time.monotonic() < self._until, timeout=PATIENCE_SECONDS)
             if self.why or time.monotonic() >= self._until:
-                raise Conflict(self.why or "the worker was not sure of its lease", code="lease_lost")
+                raise Conflict(self.why or "the worker could not confirm its lease", code="lease_lost")
 
     def _ask(self, now: float) -> None:
         why = self._ends()
@@ -149,7 +149,7 @@ def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, helm_
     hooks = {request for request in run.requests if request.again or _is_of_hook(run, request.path)}
     planned = set(run.requests) - hooks
     if different := sorted(helm_request.path for helm_request in now ^ planned):
-        raise InvalidInput(f"helm would change {different[0]} otherwise than at the preview", code="changed")
+        raise InvalidInput(f"helm would change {different[0]} differently than at the preview", code="changed")
 
 
 def _is_of_hook(run: HelmRun, path: str) -> bool:
