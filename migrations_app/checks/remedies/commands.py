@@ -40,6 +40,7 @@ from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests.patches import merge_patch_at
 
 FIRST: dict[Manager, How] = {
     "flux": "flux",
@@ -116,10 +117,7 @@ def names_shown(evidence: Iterable[Evidence]) -> list[str]:
 
 def merge_patch_word(path: str, leaf: object) -> str:
     """A merge patch that sets the value at a dotted path, quoted as the argument of kubectl patch -p."""
-    body = leaf
-    for step in reversed(path.split(".")):
-        body = {step: body}
-    return json_word(body)
+    return json_word(merge_patch_at(path, leaf))
 
 
 def workload_manager(inventory: Inventory, row: Evidence) -> Managed:
