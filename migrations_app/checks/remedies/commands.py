@@ -30,7 +30,7 @@ from migrations_app.checks.render.charts import chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.lines import task_lines
 from migrations_app.checks.render.sources import source_note
-from migrations_app.checks.shell import json_word, note, one_line, words
+from migrations_app.checks.shell import json_word, note, words
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
@@ -41,6 +41,7 @@ from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
 from migrations_app.karpenter.versions import Release
 from migrations_app.manifests.patches import merge_patch_at
+from migrations_app.manifests.text_lines import one_line
 
 FIRST: dict[Manager, How] = {
     "flux": "flux",
