@@ -13,16 +13,6 @@ from migrations_app.texts import text as _
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
 
 
-_FAILS = {
-    "blocker": Look(_("Blocker"), "blocker", "blocker", id="blocker"),
-    "warning": Look(_("Warning"), "warning", "warning", id="warning"),
-    "info": Look(_("Info"), "accent", "info", id="info"),
-}
-_UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
-_MANUAL = Look(_("Verify manually"), "unknown", "manual", id="manual")
-_TOLD = Look(_("Reason"), "muted", "info", id="told")
-
-
 def phase_look(phase: str) -> Look:
     return Look(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
 
