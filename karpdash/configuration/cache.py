@@ -6,6 +6,8 @@ from typing import Any
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from migrations_app.clients.addresses import redis_url
+
 SECONDS = 0.5
 """How long a request waits for the cache: longer than a healthy Redis ever takes."""
 
@@ -18,11 +20,6 @@ class JsonSerializer:
 
     def loads(self, data: bytes) -> Any:  # noqa: ANN401 - as above
         return json.loads(data)
-
-
-def redis_url(broker_url: str) -> str:
-    """Returns the broker's URL in the form of redis-py; Celery writes the URL of a socket in another way."""
-    return broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
 
 
 def caches(broker_url: str) -> dict[str, Any]:

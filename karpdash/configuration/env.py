@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from karpdash.configuration.declaration import Setting, setting, settings_of, texts
 from karpdash.configuration.values import (
-    is_this_machine,
     read_alive_file,
     read_audit_file,
     read_audit_url,
@@ -27,6 +26,7 @@ from karpdash.configuration.values import (
     read_token,
 )
 from karpdash.files import data_folder
+from migrations_app.clients.addresses import is_loopback
 from migrations_app.clients.audit_sink import Sinks
 from migrations_app.clients.aws.cross_account import AwsCredentials, OwnIdentity
 from migrations_app.clients.identity_provider import OidcClient
@@ -242,7 +242,7 @@ def _audit_sinks(env: Env) -> Sinks:
     addresses are allowed.
     """
     parts = urlsplit(env.audit_url)
-    if parts.scheme == "http" and not (env.allow_loopback and is_this_machine(parts.hostname or "")):
+    if parts.scheme == "http" and not (env.allow_loopback and is_loopback(parts.hostname or "")):
         raise _bad("AUDIT_URL", "plain http is allowed for a loopback address only, with KARPDASH_ALLOW_LOOPBACK=1")
     return Sinks(file=env.audit_file, url=env.audit_url, token=env.audit_token)
 

@@ -1,11 +1,11 @@
 """Parses the texts of single settings. Each function raises InvalidInput, with a message that contains no secret."""
 
 import base64
-import ipaddress
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from migrations_app.clients.addresses import is_loopback
 from migrations_app.clients.helm.charts import read_registry
 from migrations_app.clients.identity_provider import read_issuer
 from migrations_app.clients.mail import MailServer, read_mail_server
@@ -101,7 +101,7 @@ def read_endpoint(url: str) -> str:
         parts, host = _split(url)
         if parts.username is not None or not host or parts.scheme not in ("http", "https"):
             raise InvalidInput("must be https://host, or http://127.0.0.1:port for tests")
-        if parts.scheme == "http" and not is_this_machine(host):
+        if parts.scheme == "http" and not is_loopback(host):
             raise InvalidInput("plain http is allowed for a loopback address only")
     return url
 
@@ -171,11 +171,3 @@ def read_line(text: str) -> str:
     if not text or not text.isprintable():
         raise InvalidInput("must be a text in one line")
     return text
-
-
-def is_this_machine(host: str) -> bool:
-    """Whether the host is a loopback address or localhost."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

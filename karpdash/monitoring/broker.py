@@ -3,8 +3,8 @@
 from redis import Redis
 from redis.exceptions import RedisError
 
-from karpdash.configuration.cache import redis_url
 from karpdash.configuration.env import current
+from migrations_app.clients.addresses import redis_url
 
 
 def broker_answers() -> bool:

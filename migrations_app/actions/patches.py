@@ -9,9 +9,8 @@ from typing import Any
 from migrations_app.actions.changes import Body, ObjectTarget, PlannedRequest, application, creation, deletion, merge
 from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, Terminating, Tree, fields_digest
 from migrations_app.actions.plan import Step
+from migrations_app.manifests.patches import merge_patch_undo
 
-SHARED_MAPS = ("annotations", "labels")
-"""Maps that other writers use too: an undo removes only karpdash's own keys, never the whole map."""
 HEAD = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 """Fields that identify an object and are not part of a change."""
 
@@ -40,16 +39,6 @@ def leaves(patch: Body, *, at: Field = ()) -> Iterator[tuple[Field, Any]]:
             yield (*at, key), value
 
 
-def undo_patch(patch: Body, before: Tree) -> Body:
-    """The merge patch that undoes `patch`: it sets each field to its value before, or removes it if it was absent."""
-    undo_body: Body = {}
-    for key, value in patch.items():
-        old_value = before.get(key)
-        inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or key in SHARED_MAPS)
-        undo_body[key] = undo_patch(value, old_value or {}) if inside else old_value
-    return undo_body
-
-
 def field_conditions(patch: Body) -> tuple[Condition, ...]:
     """The conditions that a read shows once the patch has taken effect."""
     return tuple(FieldEquals(field=field, value=value) for field, value in leaves(patch))
@@ -57,7 +46,7 @@ def field_conditions(patch: Body) -> tuple[Condition, ...]:
 
 def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step that sends the patch, depends on exactly the fields that it sets, and can be undone."""
-    undo_body = undo_patch(patch, before)
+    undo_body = merge_patch_undo(patch, before)
     preconditions = tuple(field for field, _ in leaves(patch))
     return Step(
         id="",
@@ -88,7 +77,7 @@ def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa:
 def apply_step(target: ObjectTarget, before: Tree, *, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step of server-side apply to an existing object; its undo restores the fields (A34)."""
     applied_fields = without_head(body)
-    undo_body = undo_patch(applied_fields, before)
+    undo_body = merge_patch_undo(applied_fields, before)
     preconditions = tuple(field for field, _ in leaves(applied_fields))
     return Step(
         id="",

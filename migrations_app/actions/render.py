@@ -5,7 +5,6 @@ Text from a cluster is untrusted: names and values stay inside quotes, comments 
 
 import difflib
 import json
-import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
@@ -24,6 +23,7 @@ from migrations_app.actions.gate import Gate
 from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.patches import without_head
 from migrations_app.actions.plan import Plan, Step
+from migrations_app.manifests.text_lines import one_line
 from migrations_app.manifests.writer import stream, text_of
 
 NOISE = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
@@ -34,7 +34,6 @@ NOT_IN_GIT = ("Node", "Pod", "Machine", "NodeClaim")
 MERGED_LISTS = ("topologySpreadConstraints",)
 REPLACE = {"$patch": "replace"}
 CONTEXT = 3
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 DiffLine = tuple[str, str]
 """A sign (`-`, `+`, a blank, or `@` between two places) and a line of YAML."""
@@ -244,8 +243,3 @@ def _ordered(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     if isinstance(value, dict):
         return {key: _ordered(value[key]) for key in sorted(value)}
     return [_ordered(item) for item in value] if isinstance(value, list) else value
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks and other invisible characters."""
-    return _INVISIBLE.sub(" ", text)

@@ -38,13 +38,13 @@ def request_body(change: PlannedRequest, tie: ObjectVersion, *, own: Mapping[str
     if change.verb == "delete":
         return _deletion(change.body, tie)
     if change.verb == "create":
-        return _marked(change.body, own)
+        return with_annotations(change.body, own)
     if change.verb == "helm":
         return change.body | {"marks": dict(own)}
     head: Body = {"uid": tie.uid, "resourceVersion": tie.resource_version}
     if change.verb == "apply":
         if not tie.uid:
-            return _named(change, _marked(change.body, own))
+            return _named(change, with_annotations(change.body, own))
         return _named(change, _with_metadata(change.body, head))
     return _with_metadata(change.body, head)
 
@@ -70,6 +70,7 @@ def _with_metadata(body: Body, more: Mapping[str, object]) -> Body:
     return body | {"metadata": (body.get("metadata") or {}) | dict(more)}
 
 
-def _marked(body: Body, own: Mapping[str, str]) -> Body:
+def with_annotations(body: Body, own: Mapping[str, str]) -> Body:
+    """A copy of the object or merge patch with these annotations too."""
     metadata = body.get("metadata") or {}
     return body | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | dict(own)}}

@@ -286,13 +286,3 @@ def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change
     when = max((step.when for step in steps), key=order.index)
     needs = tuple(dict.fromkeys(name for step in steps for name in step.needs))
     return ChangeGroup(steps=steps, what=what, notes=notes, when=when, needs=needs)
-
-
-def merge_patch_undo(body: Body, before: Body) -> Body:
-    """The merge patch that undoes the merge patch `body`, made from the parts of the object `before` it. Both are parts
-    of API objects, which contain no null."""
-    undo_body: Body = {}
-    for key, value in body.items():
-        old = before.get(key)
-        undo_body[key] = merge_patch_undo(value, old) if isinstance(value, dict) and isinstance(old, dict) else old
-    return undo_body

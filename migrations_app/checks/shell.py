@@ -7,6 +7,8 @@ import json
 import shlex
 from collections.abc import Iterable
 
+from migrations_app.manifests.text_lines import one_line
+
 _ESCAPED = {"\\": "\\\\", "'": "\\047"}
 
 
@@ -55,11 +57,6 @@ def json_word(document: object) -> str:
 def pointer(path: str) -> str:
     """A dotted field path as a JSON pointer (RFC 6901), with its two special characters escaped."""
     return "/" + "/".join(step.replace("~", "~0").replace("/", "~1") for step in path.split("."))
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks and other unprintable characters, so that a comment stays on its line."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def note(text: str) -> str:

@@ -85,6 +85,19 @@ def addresses_of(endpoint: InternalEndpoint, ask: CheckedResolver) -> tuple[str,
     return _last_known[endpoint]
 
 
+def redis_url(broker_url: str) -> str:
+    """The broker's address in the form of redis-py; Celery's own form of a socket's address is translated."""
+    return broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host is a loopback address or localhost."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def is_this_machine(address: Address) -> bool:
     """Whether the address belongs to the machine that karpdash runs on."""
     if address.is_loopback or address.is_unspecified:

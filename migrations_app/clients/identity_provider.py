@@ -1,6 +1,5 @@
 """OpenID Connect client: discovery document, signing keys, and the token endpoint, by the guarded client (T03)."""
 
-import ipaddress
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from migrations_app.clients.addresses import OutboundPolicy
+from migrations_app.clients.addresses import OutboundPolicy, is_loopback
 from migrations_app.clients.http import CallBounds, send
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidResponse, ServerFailed
@@ -44,16 +43,9 @@ def read_issuer(url: str) -> str:
     plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= 500
     if not plain or not host or port == 0 or parts.query or parts.fragment or "@" in parts.netloc:
         raise InvalidInput("must be https://host/path")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise InvalidInput("must begin with https://; http is allowed for a loopback address only")
     return url
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,6 @@ class MetricMonitor(MetricUser, frozen=True):
 
 class _Relabeling(Projection, frozen=True):
     regex: str | None = None
-    source_labels: list[str] | None = None
 
 
 class _MonitorEndpoint(Projection, frozen=True):

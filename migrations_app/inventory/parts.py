@@ -86,6 +86,11 @@ class Unseen:
     items: tuple[()] = field(default=(), init=False)
     count: None = field(default=None, init=False)
 
+    @property
+    def full_reason(self) -> str:
+        """The code, with the detail in brackets if there is one."""
+        return self.why + (f" ({self.detail})" if self.detail else "")
+
 
 Part: TypeAlias = Seen[T] | Unseen
 NOT_ASKED = Unseen("not_asked", "the source does not hold this")
@@ -98,3 +103,8 @@ objects."""
 def is_whole(part: Part[object]) -> bool:
     """Whether the part was read, including every object in it."""
     return isinstance(part, Seen) and not part.quarantined
+
+
+def item_count(part: Part[object]) -> int | None:
+    """The number of items, including objects that could not be parsed; None if the part was not read."""
+    return len(part.items) + len(part.quarantined) if isinstance(part, Seen) else None

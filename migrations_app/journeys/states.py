@@ -115,11 +115,6 @@ def may_follow(now: JourneyState, then: JourneyState) -> bool:
     return then in FOLLOWS[now]
 
 
-def allowed_transitions() -> tuple[tuple[JourneyState, JourneyState], ...]:
-    """Returns every allowed transition of a journey, in the order of the table."""
-    return tuple((now, then) for now in JOURNEY_STATES for then in JOURNEY_STATES if then in FOLLOWS[now])
-
-
 def after(progress: JourneyProgress, event: JourneyMove) -> JourneyProgress:
     """Returns the progress after an event of the whole journey.
 

@@ -3,7 +3,7 @@ Kubernetes version.
 """
 
 from migrations_app.karpenter.hops import STOPS, HopStop
-from migrations_app.karpenter.releases import Table, between, find
+from migrations_app.karpenter.releases import Table, between, find, kubernetes_window
 from migrations_app.karpenter.table_types import MinorRelease, SupportedKubernetes
 from migrations_app.karpenter.versions import Release, minor_order, release
 
@@ -42,7 +42,7 @@ def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) 
         choice.reverse()
     if not choice or kubernetes is None:
         return choice[0] if choice else None
-    windows = {patch: window for patch in choice if (window := _window(patch, rows)) is not None}
+    windows = {patch: window for patch in choice if (window := kubernetes_window(patch, table=rows)) is not None}
     fitting = [patch for patch in choice if windows[patch].holds(kubernetes)]
     above = [patch for patch in choice if minor_order(windows[patch].min) > minor_order(kubernetes)]
     if fitting or above:
@@ -97,7 +97,7 @@ def _forced(position: Release, goal: Release, *, kubernetes: str | None, table: 
 
 def _between_windows(position: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:
     """The newest release that supports a Kubernetes version of `position` and a higher one; None if none is needed."""
-    window, goal_window = _window(position, table), _window(goal, table)
+    window, goal_window = kubernetes_window(position, table=table), kubernetes_window(goal, table=table)
     if window is None or goal_window is None or kubernetes is None:
         return None
     ceiling = max(minor_order(window.max), minor_order(kubernetes))
@@ -119,12 +119,7 @@ def _reaches(window: SupportedKubernetes, *, ceiling: tuple[int, int]) -> bool:
 
 def _raised(kubernetes: str | None, position: Release, *, table: Table) -> str | None:
     """The Kubernetes version once `position` runs: raised to its window if it was below."""
-    window = _window(position, table)
+    window = kubernetes_window(position, table=table)
     if kubernetes is None or window is None:
         return kubernetes
     return max(kubernetes, window.min, key=minor_order)
-
-
-def _window(running: Release, table: Table) -> SupportedKubernetes | None:
-    row = find(running, table=table)
-    return row.kubernetes_window(running) if row else None

@@ -9,6 +9,7 @@ import yaml
 
 from migrations_app.errors import InvalidInput
 from migrations_app.manifests import writer
+from migrations_app.manifests.text_lines import one_line
 from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import compose
 
@@ -77,7 +78,7 @@ def _take_out(lines: list[str], edit: MapEdit) -> None:
         place = _place(lines, steps) or place
     comments = [line.strip() for line in lines[place.start : place.end] if line.lstrip().startswith("#")]
     comments = comments if steps != edit.steps else []
-    comments += [f"# {'.'.join(edit.steps)}: {_one_line(edit.why)}"] if edit.why else []
+    comments += [f"# {'.'.join(edit.steps)}: {' '.join(one_line(edit.why).split())}"] if edit.why else []
     lines[place.start : place.end] = [f"{' ' * place.indent}{comment}" for comment in comments]
 
 
@@ -183,7 +184,3 @@ def _inner(lines: list[str], steps: Steps) -> int:
     """The column of the keys in the map at `steps`."""
     *_, (_, holder, _) = list(_pairs(_root(lines), steps))
     return int(holder.value[0][0].start_mark.column)
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())

@@ -4,6 +4,7 @@ merge."""
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from migrations_app.manifests.text_lines import one_line
 from migrations_app.redaction import replace
 
 EventFacts: TypeAlias = Mapping[str, Any]
@@ -133,5 +134,4 @@ def _detail(event: EventFacts) -> str:
 
 def _line(text: str) -> str:
     """Returns the text on one line without control characters and secrets, whatever names a cluster has."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in replace(text))
-    return " ".join(plain.split())[:LONGEST_LINE]
+    return " ".join(one_line(replace(text)).split())[:LONGEST_LINE]

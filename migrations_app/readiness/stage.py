@@ -18,7 +18,7 @@ from migrations_app.inventory.objects.karpenter import (
     NamedObject,
     Workload,
 )
-from migrations_app.inventory.parts import Part, Seen, is_whole
+from migrations_app.inventory.parts import Part, Seen, is_whole, item_count
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.delivery_diff import carriers
@@ -140,7 +140,7 @@ def legacy(inventory: Inventory, owned: Ownership) -> dict[str, int | None]:
 
     An alpha object that was set aside counts; the owner of a node that was set aside is not known.
     """
-    counts: dict[str, int | None] = {kind: _object_count(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
+    counts: dict[str, int | None] = {kind: item_count(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
     whole = isinstance(inventory.nodes, Seen) and not inventory.nodes.quarantined
     return counts | {"Node": owned.by_owner.get("karpenter_alpha", 0) if whole else None}
 
@@ -169,10 +169,6 @@ def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType
         for kind, named_object in named_objects
     ]
     return tuple(objects) if all(legacy_object.uid for legacy_object in objects) else UNSET
-
-
-def _object_count(part: Part[object]) -> int | None:
-    return len(part.items) + len(part.quarantined) if isinstance(part, Seen) else None
 
 
 def _crds(inventory: Inventory) -> dict[str, CrdSeen] | None:

@@ -34,6 +34,10 @@ class ResourceAmounts(NamedTuple):
         pairs = ((self.cpu, amount.cpu), (self.memory, amount.memory), (self.pods, amount.pods))
         return max(0, min(have // want for have, want in pairs if want > 0))
 
+    def quantities(self) -> dict[str, str]:
+        """Returns the amounts as quantities of Kubernetes, by the name of the resource."""
+        return {"cpu": f"{self.cpu}m", "memory": str(self.memory), "pods": str(self.pods)}
+
 
 UNLIMITED = 10**15
 

@@ -45,7 +45,8 @@ def _icons() -> str:
     return static("img/icons.svg")
 
 
-def _badge(look: BadgeStyle) -> SafeString:
+def badge(look: BadgeStyle) -> SafeString:
+    """Returns the badge of that look: icon and word."""
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 
@@ -53,19 +54,19 @@ def _badge(look: BadgeStyle) -> SafeString:
 @cache
 def verdict_badge(verdict: str) -> SafeString:
     """Returns the verdict of a hop: icon and word."""
-    return _badge(wording.VERDICTS.get(verdict, NONE))
+    return badge(wording.VERDICTS.get(verdict, NONE))
 
 
 @register.simple_tag
 @cache
 def bucket_badge(bucket: str) -> SafeString:
     """Returns the status of a cluster: icon and word."""
-    return _badge(wording.BUCKETS.get(bucket, NONE))
+    return badge(wording.BUCKETS.get(bucket, NONE))
 
 
 @register.simple_tag
 def severity_badge(severity: str) -> SafeString:
-    return _badge(wording.SEVERITIES.get(severity, NONE))
+    return badge(wording.SEVERITIES.get(severity, NONE))
 
 
 @register.filter

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from migrations_app.actions.spans import span_words
@@ -18,7 +18,7 @@ from migrations_app.queries.visibility import has_scope
 from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.templatetags import wording as words
 from migrations_app.templatetags.formatting import shown_block
-from migrations_app.templatetags.readiness_tags import NONE, icon
+from migrations_app.templatetags.readiness_tags import NONE, badge
 
 register = template.Library()
 CHANGING = ("operate_rollout", "approve_rollout", "administer_policy")
@@ -74,19 +74,19 @@ def seconds_span(seconds: int) -> str:
 @register.simple_tag
 def state_badge(state: str) -> SafeString:
     """Returns the state of a rollout: icon and word."""
-    return _badge(words.STATES.get(state, NONE))
+    return badge(words.STATES.get(state, NONE))
 
 
 @register.simple_tag
 def rollout_badge(row: Any) -> SafeString:  # noqa: ANN401 - a row of a list of rollouts
     """Returns the state of a rollout; a rollout that could not be planned is shown as not possible, not as expired."""
-    return _badge(words.IMPOSSIBLE) if row.impossible else _badge(words.STATES.get(row.state, NONE))
+    return badge(words.IMPOSSIBLE) if row.impossible else badge(words.STATES.get(row.state, NONE))
 
 
 @register.simple_tag
 def risk_badge(risk: str) -> SafeString | str:
     """Returns the risk of a plan; nothing for a draft without one."""
-    return _badge(words.RISKS[risk]) if risk in words.RISKS else ""
+    return badge(words.RISKS[risk]) if risk in words.RISKS else ""
 
 
 @register.simple_tag
@@ -138,7 +138,3 @@ def documentation() -> str:
     except PackageNotFoundError:
         return ""
     return next((url.partition(", ")[2] for url in named if url.startswith("Documentation, ")), "")
-
-
-def _badge(look: BadgeStyle) -> SafeString:
-    return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)

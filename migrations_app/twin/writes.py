@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from migrations_app.manifests import patches
 from migrations_app.twin import strategies
 from migrations_app.twin.admission import refuse_by_webhooks
 from migrations_app.twin.answers import (
@@ -22,7 +23,7 @@ from migrations_app.twin.answers import (
     refuse_options,
 )
 from migrations_app.twin.calls import APPLY, JSON_PATCH, MERGE, Call, check_name, object_in
-from migrations_app.twin.objects import forms, ownership, patches, structural, validation
+from migrations_app.twin.objects import forms, ownership, structural, validation
 from migrations_app.twin.objects import metadata as rules
 from migrations_app.twin.objects.faults import RefusalCause, required, wrong
 from migrations_app.twin.objects.ownership import ApplyConflict, FieldWrite
@@ -157,7 +158,7 @@ def _patched(call: Call, old: Tree) -> Tree:
     if call.content_type == MERGE:
         if not isinstance(call.body, Mapping):
             raise bad_request("a merge patch is an object")
-        patched: Tree = patches.merged(old, call.body)
+        patched: Tree = patches.merge_patched(old, call.body)
     else:
         try:
             patched = patches.json_patched(old, call.body if isinstance(call.body, list) else [None])

@@ -27,6 +27,8 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 LOOK = "look"
 """The right of everyone who is signed in; what they see depends on their roles."""
 OPERATE = ("operate_rollout", "administer_policy")
+APPROVE = ("approve_rollout", "administer_policy")
+STOP = ("operate_rollout", "approve_rollout", "administer_policy")
 OPEN = "open"
 SUBJECTS = {
     "campaign_id": "campaign",

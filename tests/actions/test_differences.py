@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import FieldEquals, Terminating, all_hold
-from migrations_app.actions.patches import between, create_step, delete_step, leaves, patch_step, set_at, undo_patch
+from migrations_app.actions.patches import between, create_step, delete_step, leaves, patch_step, set_at
+from migrations_app.manifests.patches import merge_patch_undo
 
 TARGET = ObjectTarget("g.io", "v1", "things", "Thing", "one", uid="u")
 LEAF = st.integers() | st.text(max_size=3) | st.booleans() | st.lists(st.integers(), max_size=2)
@@ -36,7 +37,7 @@ def test_the_patch_makes_the_one_of_the_other_and_back(before, after):
     kept = copy.deepcopy(before)
     patch = between(before, after)
     assert merged(before, patch) == after
-    assert merged(after, undo_patch(patch, before)) == before
+    assert merged(after, merge_patch_undo(patch, before)) == before
     assert before == kept
 
 
@@ -53,7 +54,7 @@ def test_what_it_brings_holds_afterwards_and_what_its_undoing_brings_holds_then(
 def test_of_marks_only_our_own_are_taken_back():
     patch = {"metadata": {"annotations": {"ours": "1"}}, "spec": {"affinity": {"a": {"b": 1}}}}
     back = {"metadata": {"annotations": {"ours": None}}, "spec": {"affinity": None}}
-    assert undo_patch(patch, {"metadata": {}, "spec": {}}) == back
+    assert merge_patch_undo(patch, {"metadata": {}, "spec": {}}) == back
 
 
 def test_leaves_name_every_field_with_dots_in_its_key():

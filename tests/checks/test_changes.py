@@ -18,8 +18,8 @@ from migrations_app.checks.changes import (
     ObjectPatch,
     group,
     leaves,
-    merge_patch_undo,
 )
+from migrations_app.manifests.patches import merge_patch_undo
 
 POOL = ChangeTarget("NodePool", "web", resource="nodepools.karpenter.sh")
 UNDO = ObjectPatch(target=POOL, body={"spec": {"weight": None}})

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
-from migrations_app.readiness.plan.effects.trees import merge_patched
+from migrations_app.manifests.patches import merge_patched
 from tests.builders import a_cluster, reads, remedies, result_of, result_without, without_changes
 from tests.builders_pools import a_pool
 

@@ -60,7 +60,7 @@ def test_the_release_before_is_kept_sealed_and_no_secret_is_shown(stage):  # T22
     shown = backups.exports_yaml(row.pk)
     assert f"chart: karpenter-{FIRST}" in shown
     assert 'password: "(removed)"' in shown
-    whole = msgspec.json.decode(backups.opened_backup(row, kept[1].path))
+    whole = msgspec.json.decode(backups._decrypted(row, kept[1].pk))
     assert whole["values"] == {"podAnnotations": {"password": SECRET}}
 
 

@@ -218,6 +218,12 @@ def test_the_receipt_names_people_waves_and_clusters(client, ada):
     )  # fmt: skip
 
 
+def test_a_hostile_name_stays_text_in_the_receipt(client, ada):  # it would mention people in a ticket, and turn around
+    row = a_campaign(a_cluster("@ops ![x](y) ~a~ $b$ &lt; \u202ex"), state="succeeded", author=ada)
+    told = client.get(reverse("campaign-receipt", args=[row.pk])).content.decode()
+    assert r"| \@ops \!\[x\](y) \~a\~ \$b\$ \&lt; \\u202ex |" in told
+
+
 def test_the_calendar_shows_the_windows_of_two_weeks(client, fleet, ada):
     row = a_campaign(*fleet, author=ada)
     windows = [{"days": [0, 1, 2, 3, 4], "from": "22:00", "to": "04:00"}]

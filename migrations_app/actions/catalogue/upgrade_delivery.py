@@ -9,7 +9,7 @@ from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNee
 from migrations_app.actions.conditions import Tree, fields_digest
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets.crds import planned_release
+from migrations_app.actions.targets.crds import release_for
 from migrations_app.actions.targets.deliveries import (
     delivery_target,
     place_of,
@@ -76,7 +76,7 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     refuse_written(delivery, read)
     if read.get("operation") is not None:
         raise Unavailable(f"{delivery.display_name} is being synced: wait until the sync has ended", code="busy")
-    to = _target_release(context, parameters)
+    to = release_for(context, parameters)
     patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=context.edits)
     if patch == {"spec": {}}:
         raise Unavailable(f"{delivery.display_name} is at {to} already", code="nothing_to_do")
@@ -92,16 +92,12 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 @action.foresee
 def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
-    reason = _rollback_problem(_chosen(context.inventory, parameters), _target_release(context, parameters))
+    reason = _rollback_problem(_chosen(context.inventory, parameters), release_for(context, parameters))
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> ChartDelivery:
     return the_delivery(inventory, str(parameters.get("chart") or CHART))
-
-
-def _target_release(context: PlanningContext, parameters: Parameters) -> Release:
-    return planned_release(context.inventory, context.running, wanted=str(parameters.get("release") or ""))
 
 
 def _rollback_problem(delivery: ChartDelivery, to: Release) -> str:

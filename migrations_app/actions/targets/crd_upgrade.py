@@ -12,10 +12,11 @@ import msgspec
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, creation, merge
 from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, ListContains, Tree, value_at
-from migrations_app.actions.patches import between, undo_patch
+from migrations_app.actions.patches import between
 from migrations_app.actions.plan import Step
 from migrations_app.actions.undo import restorable
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests.patches import merge_patch_undo
 
 MARK = "karpdash.io/crds-of"
 """Annotation with the release and the patched generation, so that an old mark does not prove a new patch."""
@@ -114,7 +115,7 @@ def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
     """The patch back to the previous state. A new storage version stays served, with its conversion, since objects may
     be stored in it.
     """
-    undo = undo_patch(patch, before)
+    undo = merge_patch_undo(patch, before)
     if not _version_to_keep(before, after):
         return undo
     new = next(version for version in _versions(after) if version.get("storage"))

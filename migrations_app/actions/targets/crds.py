@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.base import Unavailable
+from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.inventory.facts.controller import CRD_CHART
@@ -209,6 +209,11 @@ def kind_need(verb: str, kind: Kind) -> RbacNeed:
 def find_crd(inventory: Inventory, name: str) -> CRD | None:
     """The CRD of that name as read; None if there is none."""
     return next((crd for crd in inventory.crds.items if crd.name == name), None)
+
+
+def release_for(context: PlanningContext, parameters: Parameters) -> Release:
+    """The release that the parameters name, otherwise that of the next hop. Raises as `planned_release`."""
+    return planned_release(context.inventory, context.running, wanted=str(parameters.get("release") or ""))
 
 
 def planned_release(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.patches import between, undo_patch
+from migrations_app.actions.patches import between
 from migrations_app.actions.targets.pools import target_of
 from migrations_app.conversion.chart_values.trees import hidden, laid
 from migrations_app.errors import InvalidInput
@@ -30,6 +30,7 @@ from migrations_app.inventory.facts.delivery_sources import (
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 from migrations_app.karpenter import kinds
+from migrations_app.manifests.patches import merge_patch_undo
 from migrations_app.manifests.writer import text_of
 from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
 
@@ -164,7 +165,7 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
     before = read.get("spec") or {}
     after, trees = changed_spec(read, place, version=version, edits=edits)
     patch = between(before, after)
-    bodies = (patch, undo_patch(patch, before), *trees)
+    bodies = (patch, merge_patch_undo(patch, before), *trees)
     if any(hidden(body) != body for body in bodies):
         words = "the plan would contain a value that looks like a secret: change it yourself first"
         raise InvalidInput(words, code="secret_value")

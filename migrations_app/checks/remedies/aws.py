@@ -23,8 +23,7 @@ def could_not_read(name: str, part: Unseen) -> Unknown:
     """The Unknown for a part, or an object in it, that could not be read, with the reason."""
     if name.startswith(AWS_PREFIX) and part == NOT_ASKED:
         return Unknown(f"{NOT_LOOKED_AT}, {HAND_IN}" if name == POLICIES else NOT_LOOKED_AT, AWS_NOT_ASKED)
-    reason = f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
-    return Unknown(reason, unread_reason(name, part))
+    return Unknown(f"{name} could not be read: {part.full_reason}", unread_reason(name, part))
 
 
 def unread_reason(name: str, part: Unseen) -> Reason | None:

@@ -3,10 +3,11 @@
 from migrations_app.checks.base import Evidence, How, Remedy
 from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch
 from migrations_app.checks.evidence import at_object
-from migrations_app.checks.remedies.placement import merge_patch_at
-from migrations_app.checks.shell import note, one_line
+from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import field_path
 from migrations_app.inventory.objects.base import WholeObject
+from migrations_app.manifests.patches import merge_patch_at
+from migrations_app.manifests.text_lines import one_line
 
 ChartFields = tuple[str, ...]
 """The fields below spec, down to the version."""

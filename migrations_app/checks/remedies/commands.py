@@ -30,7 +30,7 @@ from migrations_app.checks.render.charts import chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.lines import task_lines
 from migrations_app.checks.render.sources import source_note
-from migrations_app.checks.shell import json_word, note, one_line, words
+from migrations_app.checks.shell import json_word, note, words
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager, managed
 from migrations_app.inventory.facts.rbac import per_target
@@ -40,6 +40,8 @@ from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests.patches import merge_patch_at
+from migrations_app.manifests.text_lines import one_line
 
 FIRST: dict[Manager, How] = {
     "flux": "flux",
@@ -116,10 +118,7 @@ def names_shown(evidence: Iterable[Evidence]) -> list[str]:
 
 def merge_patch_word(path: str, leaf: object) -> str:
     """A merge patch that sets the value at a dotted path, quoted as the argument of kubectl patch -p."""
-    body = leaf
-    for step in reversed(path.split(".")):
-        body = {step: body}
-    return json_word(body)
+    return json_word(merge_patch_at(path, leaf))
 
 
 def workload_manager(inventory: Inventory, row: Evidence) -> Managed:

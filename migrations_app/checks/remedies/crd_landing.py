@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, group, merge_patch_undo
+from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, group
 from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
-from migrations_app.checks.remedies.placement import merge_patch_at
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import below
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery
+from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 
 PRUNE = "argocd.argoproj.io/sync-options"
 """Argo CD also reads this annotation from the live object, and does not delete an object with Prune=false."""

@@ -18,7 +18,6 @@ from migrations_app.checks.changes import (
     PersonTask,
     When,
     group,
-    merge_patch_undo,
 )
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
 from migrations_app.checks.remedies.observations import read_command
@@ -28,6 +27,7 @@ from migrations_app.inventory.facts.node_pools import REFERENCE, own_pools, text
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 from migrations_app.inventory.parse import is_karpenter
+from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 
 RESOURCES: Final = {
     "Provisioner": ("provisioners", "provisioners.karpenter.sh"),
@@ -94,9 +94,7 @@ def _resource(kind: str) -> str:
 
 def merge_patch_of(path: str, value: object) -> StepOf:
     """Returns a function that makes a merge patch which sets that path; null removes the field."""
-    body: Any = value
-    for step in reversed(path.split(".")):
-        body = {step: body}
+    body = merge_patch_at(path, value)
     done = f"{path} is {json.dumps(value)}" if value is not None else f"{path} is gone"
     return lambda row: ObjectPatch(target=target_of(row), body=body, done=done)
 

@@ -1,7 +1,6 @@
 """Remedies for what places pods: requirements of NodePools, and selectors and tolerations of workload templates."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,6 +15,7 @@ from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import WholeObject
 from migrations_app.karpenter import labels
+from migrations_app.manifests.patches import merge_patch_at
 
 SELECTOR = "template.spec.nodeSelector"
 RequirementFix = Callable[[Body], Body | None]
@@ -48,15 +48,6 @@ def patch_selector(row: Evidence, given: Mapping[str, str | None], *, had: Mappi
     return ObjectPatch(
         target=target, body=merge_patch_at(row.path, dict(given)), undo=undo, done=f"in {row.path} {changes}"
     )
-
-
-def merge_patch_at(path: str, leaf: object) -> Body:
-    """A merge patch that sets the value at a dotted path."""
-    first, *rest = path.split(".")
-    body: Any = leaf
-    for step in reversed(rest):
-        body = {step: body}
-    return {first: body}
 
 
 def patch_requirements(inventory: Inventory, row: Evidence, *, fix: RequirementFix) -> ObjectPatch:

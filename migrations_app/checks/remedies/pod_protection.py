@@ -3,10 +3,11 @@
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.checks.remedies.object_marks import change_annotations
-from migrations_app.checks.remedies.placement import merge_patch_at, workload_target
+from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.workloads import BudgetSpec
 from migrations_app.karpenter import labels
+from migrations_app.manifests.patches import merge_patch_at
 
 RESTARTS = "It makes the pods anew, the protected ones too: wait until their work may stop"
 MARK = f"{labels.DO_NOT_DISRUPT}=true"

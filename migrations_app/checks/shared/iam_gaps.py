@@ -115,7 +115,7 @@ def gaps_by_role(
     """
     granted = permissions(case.inventory)
     if isinstance(granted, Unseen):
-        return Unknown(f"the controller's permissions could not be read: {_unread_text(granted)}")
+        return Unknown(f"the controller's permissions could not be read: {granted.full_reason}")
     try:
         reports = granted.reports(release or str(case.step.release))
     except InvalidInput as error:
@@ -124,10 +124,6 @@ def gaps_by_role(
         RoleGaps(seen=granted, role=policies, report=_narrowed(report, accepts, legacy=legacy))
         for policies, report in reports
     )
-
-
-def _unread_text(part: Unseen) -> str:
-    return part.why + (f" ({part.detail})" if part.detail else "")
 
 
 def _narrowed(report: GapReport, in_scope: GapFilter, *, legacy: bool) -> GapReport:

@@ -16,6 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from migrations_app.clients.addresses import redis_url
 from migrations_app.clients.agents.protocol import AgentCall, AgentPiece, packed, unpacked
 from migrations_app.errors import InvalidSetting, Unreachable
 
@@ -63,11 +64,6 @@ class Sealing(Protocol):
 @cache
 def _connection(url: str, seconds: float) -> "Redis":
     return Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=2, retry=Retry(NoBackoff(), 0))
-
-
-def redis_url(broker_url: str) -> str:
-    """The broker's address in the form of redis-py; Celery's own form of a socket's address is translated."""
-    return broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
 
 
 @dataclass(frozen=True, slots=True)

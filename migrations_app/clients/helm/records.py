@@ -39,7 +39,6 @@ class _RecordHook(msgspec.Struct, frozen=True):
     kind: str = ""
     manifest: str = ""
     events: list[str] | None = None
-    delete_policies: list[str] | None = None
 
 
 class ReleaseRecord(msgspec.Struct, frozen=True):

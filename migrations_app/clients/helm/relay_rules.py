@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from migrations_app.actions.helm.request import HelmRequest
+from migrations_app.actions.request import with_annotations
 from migrations_app.clients.helm.releases import TYPE
 from migrations_app.clients.kubernetes.writer import as_dry_run
 from migrations_app.errors import KarpdashError
@@ -182,7 +183,7 @@ class PlannedRules:
             return refused(f"karpdash: {self.refused}")
         self.reached("helm_before_record" if request.is_record else "helm_before_object")
         return (
-            _replaced(request, body=_marked(request.body, self.marks))
+            _replaced(request, body=with_annotations(request.body, self.marks))
             if request.object_path == self.record
             else request
         )
@@ -209,11 +210,6 @@ class PlannedRules:
             return False
         self._used.add(helm_request)
         return True
-
-
-def _marked(body: Any, marks: Mapping[str, str]) -> Any:  # noqa: ANN401 - plain JSON
-    metadata = body.get("metadata") or {}
-    return body | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | dict(marks)}}
 
 
 def _replaced(

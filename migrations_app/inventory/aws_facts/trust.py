@@ -34,7 +34,7 @@ def role_fits(inventory: Inventory) -> tuple[Fit, ...]:
 
 def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Fit:
     if isinstance(role.role, Unseen):
-        return Fit(role=role, state="unknown", seen=f"{role.arn} could not be read: {_unread_text(role.role)}")
+        return Fit(role=role, state="unknown", seen=f"{role.arn} could not be read: {role.role.full_reason}")
     if not role.role.items:
         return Fit(role=role, state="refused", seen="AWS has no role of this ARN", wanted="a role that exists")
     entry = _entry(role, inventory, every=every)
@@ -45,7 +45,7 @@ def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[Controll
     fit = _judged(role, role.role.items[0], entry=entry)
     provider = inventory.aws.oidc_provider
     if role.found_by == "irsa" and fit.state == "fits" and isinstance(provider, Unseen):
-        return replace(fit, state="unknown", seen=f"{entry.principal} could not be read: {_unread_text(provider)}")
+        return replace(fit, state="unknown", seen=f"{entry.principal} could not be read: {provider.full_reason}")
     return fit
 
 
@@ -85,7 +85,7 @@ def _entry(role: ControllerRole, inventory: Inventory, *, every: Sequence[Contro
 def _by_token(role: ControllerRole, inventory: Inventory) -> RoleAssumption | str:
     clusters = inventory.aws.cluster
     if isinstance(clusters, Unseen):
-        return f"the token issuer of the cluster is not known: {_unread_text(clusters)}"
+        return f"the token issuer of the cluster is not known: {clusters.full_reason}"
     issuer = next((cluster.issuer.removeprefix("https://") for cluster in clusters.items), "")
     if not issuer:
         return "EKS names no token issuer of the cluster"
@@ -116,7 +116,3 @@ def _provider_gap(seen: Part[OidcProvider]) -> str:
         return "IAM has no identity provider for the token issuer of this cluster"
     ids = seen.items[0].client_ids
     return "" if AUDIENCE in ids else f"the identity provider takes tokens for {', '.join(ids) or 'nobody'} only"
-
-
-def _unread_text(part: Unseen) -> str:
-    return part.why + (f" ({part.detail})" if part.detail else "")

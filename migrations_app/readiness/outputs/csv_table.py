@@ -5,13 +5,13 @@ import io
 
 from migrations_app.checks.base import Evidence, Finding
 from migrations_app.readiness.outputs.plain import plain
+from migrations_app.readiness.outputs.spreadsheet import harmless
 from migrations_app.readiness.report import Report
 
 COLUMNS = (
     "cluster", "hop", "phase", "check", "severity", "status", "title", "summary", "kind", "namespace", "name", "path",
     "seen", "wanted", "count",
 )  # fmt: skip
-_STARTS_A_FORMULA = ("=", "+", "-", "@")
 
 
 def render(report: Report) -> str:
@@ -21,7 +21,7 @@ def render(report: Report) -> str:
     writer.writerow(COLUMNS)
     for finding in report.checks:
         for row in finding.evidence or (None,):
-            writer.writerow(map(_cell, _row(report.cluster.name, finding, row=row)))
+            writer.writerow(harmless(plain(text)) for text in _row(report.cluster.name, finding, row=row))
     return out.getvalue()
 
 
@@ -30,9 +30,3 @@ def _row(cluster: str, finding: Finding, *, row: Evidence | None) -> tuple[str, 
     if row is None:
         return (cluster, *about, *[""] * 7)
     return (cluster, *about, row.kind, row.namespace, row.name, row.path, row.seen, row.wanted, str(row.count))
-
-
-def _cell(text: str) -> str:
-    """Returns the text with an apostrophe before it if a spreadsheet would read it as a formula."""
-    printable = plain(text)
-    return f"'{printable}" if printable.startswith(_STARTS_A_FORMULA) else printable

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.parts import Part, Seen, is_whole
+from migrations_app.inventory.parts import Seen, is_whole, item_count
 from migrations_app.karpenter import labels
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.stage import STORED_CRDS
@@ -39,9 +39,9 @@ def remaining(inventory: Inventory, report: Report) -> Remaining:
     if stage == "no_karpenter":
         return dict.fromkeys(_COLUMNS, 0)
     stored = None if stage == "unknown" else _crds_left(inventory)
-    machines, claims = _count(inventory.part("machines")), _count(inventory.part("nodeclaims"))
+    machines, claims = item_count(inventory.part("machines")), item_count(inventory.part("nodeclaims"))
     rewritten = _rewritten_claims(inventory)
-    objects = (*(_count(inventory.part(name)) for name in CURRENT_PARTS), *map(report.legacy.get, _OBJECT_KINDS))
+    objects = (*(item_count(inventory.part(name)) for name in CURRENT_PARTS), *map(report.legacy.get, _OBJECT_KINDS))
     nodes = None if report.legacy.get("Node") is None else sum(report.nodes.by_owner.get(owner, 0) for owner in OWNERS)
     return {
         "stored_versions": stored,
@@ -55,10 +55,6 @@ def remaining(inventory: Inventory, report: Report) -> Remaining:
 
 _COLUMNS = ("stored_versions", "claims", "objects_total", "nodes_total", "stored_versions_total", "claims_total")
 _OBJECT_KINDS = ("Provisioner", "AWSNodeTemplate", "Machine")
-
-
-def _count(part: Part[object]) -> int | None:
-    return len(part.items) + len(part.quarantined) if isinstance(part, Seen) else None
 
 
 def _sum(*counts: int | None) -> int | None:

@@ -14,7 +14,7 @@ from migrations_app.checks.changes import (
     leaves,
 )
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.plan.effects.trees import PatchRefused, json_patched, merge_patched
+from migrations_app.manifests.patches import PatchError, json_patched, merge_patched
 from migrations_app.readiness.pull_requests.helm_edits import delivers, merge_notes, with_values
 
 ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations | HelmChange
@@ -95,20 +95,21 @@ def with_edit(document: Body, edit: ObjectEdit) -> Body:
         return with_values(document, edit)
     name = "labels" if isinstance(edit, ObjectLabels) else "annotations"
     entries: Body = {**edit.given, **dict.fromkeys(edit.removed)}
-    after = merge_patched(document, {"metadata": {name: entries}})
+    after: Body = merge_patched(document, {"metadata": {name: entries}})
     if not after["metadata"].get(name) and name not in document["metadata"]:
         del after["metadata"][name]
     return after
 
 
 def _patched(document: Body, edit: ObjectPatch) -> Body:
-    if isinstance(edit.body, dict):
-        return merge_patched(document, edit.body)
     try:
-        return json_patched(document, edit.body)
-    except PatchRefused as refused:
+        after: Body = (
+            merge_patched(document, edit.body) if isinstance(edit.body, dict) else json_patched(document, edit.body)
+        )
+    except PatchError as refused:
         raise InvalidInput(
-            f"the file says something else than the cluster at {refused}; change it by hand",
+            f"the file says something else than the cluster at {refused.path}; change it by hand",
             code="edit_refused",
             where=f"{edit.target.kind} {edit.target.name}",
         ) from None
+    return after

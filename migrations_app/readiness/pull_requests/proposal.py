@@ -11,6 +11,7 @@ import msgspec
 from migrations_app.checks.changes import Body, Change, HelmChange
 from migrations_app.errors import InvalidInput, InvalidManifest
 from migrations_app.manifests import edits
+from migrations_app.manifests.text_lines import one_line
 from migrations_app.readiness.pull_requests.helm_edits import value_notes
 from migrations_app.readiness.pull_requests.object_edits import (
     ObjectEdit,
@@ -256,6 +257,6 @@ def body_of(head: str, facts: Sequence[str]) -> str:
 
 
 def _block(lines: Sequence[str]) -> str:
-    text = "\n".join("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)
+    text = "\n".join(map(one_line, lines))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence}text\n{text}\n{fence}"

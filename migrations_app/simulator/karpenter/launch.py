@@ -3,7 +3,6 @@ says so."""
 
 import random
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from migrations_app.karpenter import labels as keys
 from migrations_app.simulator.agenda import Agenda
@@ -14,7 +13,6 @@ from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import NODES, TERMINATION, KarpenterObject
 from migrations_app.simulator.instance_sizes import HOST, Offering, offerings, uniform_size
 from migrations_app.simulator.memory import LaunchUnderWay
-from migrations_app.simulator.resources import ResourceAmounts
 
 MOST_NAMES = 3
 """How many names are tried for a claim."""
@@ -150,7 +148,7 @@ def launched_node(
 ) -> tuple[Document, Document]:
     """Returns the claim with its status, and its Ready node; `sized`: both report capacity and allocatable."""
     provider_id = _provider_id(claim, offering.zone)
-    room = _quantities(offering.size.allocatable), _quantities(offering.size.capacity)
+    room = offering.size.allocatable.quantities(), offering.size.capacity.quantities()
     status: Document = {"providerID": provider_id, "conditions": _conditions(claim, joined=True), "nodeName": name}
     if sized:
         status |= {"allocatable": room[0], "capacity": room[1]}
@@ -217,10 +215,6 @@ def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
     prefix = "Machine" if claim.of.claim == "Machine" else ""
     types = [f"{prefix}Launched", *([f"{prefix}Registered", f"{prefix}Initialized", "Ready"] if joined else [])]
     return [{"type": condition_type, "status": "True", "reason": condition_type} for condition_type in types]
-
-
-def _quantities(amounts: ResourceAmounts) -> dict[str, Any]:
-    return {"cpu": f"{amounts.cpu}m", "memory": str(amounts.memory), "pods": str(amounts.pods)}
 
 
 def _provider_id(claim: KarpenterObject, zone: str) -> str:

@@ -41,7 +41,7 @@ def request_campaign_approval(
         needed = campaign_approvals_needed(loaded.row, loaded.clusters)
         tells = "campaign.approval_requested" if needed else ""
         event = CampaignEvent(verb="campaign.awaiting_approval", by=by, tells=tells)
-        _refuse_unless_in(loaded, "previewed")
+        refuse_unless_in_state(loaded, "previewed")
         store_campaign(loaded, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
         # The audit event locks the head of the log: of two concurrent campaigns the second one finds the first.
         claim(loaded)
@@ -61,7 +61,7 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
         loaded = load_campaign(campaign_id, lock=True)
         row = loaded.row
         if row.state != "paused":
-            _refuse_unless_in(loaded, "awaiting_approval")
+            refuse_unless_in_state(loaded, "awaiting_approval")
             refuse_expired_campaign(row)
         risk: Risk = risk_of(row.risk) if row.risk else "low"
         scoped_person = over_every(person, loaded.clusters)
@@ -166,7 +166,8 @@ def refuse_other_version(loaded: LoadedCampaign, version: int | None) -> None:
         raise Conflict(words, code="moved")
 
 
-def _refuse_unless_in(loaded: LoadedCampaign, state: str) -> None:
+def refuse_unless_in_state(loaded: LoadedCampaign, state: str) -> None:
+    """Raises Conflict `moved` if the campaign is in another state."""
     if loaded.row.state != state:
         raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")
 

@@ -12,17 +12,22 @@ from migrations_app.campaigns.states import UNSTARTED
 from migrations_app.errors import Conflict
 from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
-from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
-from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
+from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.campaigns import member_journeys
-from migrations_app.use_cases.campaigns.approvals import refuse_expired_campaign, refuse_other_version
+from migrations_app.use_cases.campaigns.approvals import (
+    refuse_expired_campaign,
+    refuse_other_version,
+    refuse_unless_in_state,
+)
 from migrations_app.use_cases.campaigns.transitions import (
     CampaignEvent,
     LoadedCampaign,
     load_campaign,
     store_campaign,
 )
+from migrations_app.use_cases.journeys.lifecycle import starter_columns
+from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 
 QUIET_CAMPAIGN: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
 AT_ONCE = 200
@@ -47,9 +52,9 @@ def start_campaign(
         refuse_expired_campaign(loaded.row)
         if loaded.plan.previewer != PREVIEWER:
             raise Conflict("the campaign was made by another release of karpdash; create a new one", code="expired")
-        _refuse_changes()
+        refuse_changes()
         refuse_unapproved(loaded, person)
-        columns = {**QUIET_CAMPAIGN, **_starter(person), "started_at": timezone.now()}
+        columns = {**QUIET_CAMPAIGN, **starter_columns(person), "started_at": timezone.now()}
         store_campaign(loaded, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
     return loaded.row
 
@@ -61,7 +66,7 @@ def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version
         refuse_person(may_stop(over_every(person, loaded.clusters)))
         refuse_other_version(loaded, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked"}
-        in_state(loaded, "running")
+        refuse_unless_in_state(loaded, "running")
         member_journeys.hold_journeys(loaded)
         store_campaign(loaded, "paused", event=CampaignEvent(verb="campaign.paused", by=by, code="asked"), **columns)
         member_journeys.pause_journeys(loaded, by=by)
@@ -78,13 +83,13 @@ def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, versio
         loaded = load_campaign(campaign_id, lock=True)
         refuse_person(may_start(over_every(person, loaded.clusters)))
         refuse_other_version(loaded, version)
-        in_state(loaded, "paused")
+        refuse_unless_in_state(loaded, "paused")
         stopped = [member.cluster_name for member in loaded.members if _still_stopped(member)]
         if stopped:
             raise Conflict(f"queue {', '.join(stopped[:5])} again or leave it out first", code="member_stopped")
-        _refuse_changes()
+        refuse_changes()
         refuse_unapproved(loaded, person)
-        columns = {**QUIET_CAMPAIGN, **_starter(person)}
+        columns = {**QUIET_CAMPAIGN, **starter_columns(person)}
         member_journeys.hold_journeys(loaded)
         store_campaign(loaded, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
         member_journeys.resume_journeys(loaded, person, by=by)
@@ -154,20 +159,3 @@ def _expire(campaign_id: uuid.UUID) -> bool:
     except Conflict:
         return False
     return True
-
-
-def in_state(loaded: LoadedCampaign, state: str) -> None:
-    """Raises Conflict `moved` if the campaign is in another state."""
-    if loaded.row.state != state:
-        raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")
-
-
-def _starter(person: Person) -> dict[str, Any]:
-    token = person.method == "token"
-    return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
-
-
-def _refuse_changes() -> None:
-    if everything_stopped():
-        raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
-    assert_writable()

@@ -13,8 +13,8 @@ from migrations_app.models.journey import JourneyStepRow
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns import member_journeys
-from migrations_app.use_cases.campaigns.approvals import refuse_other_version
-from migrations_app.use_cases.campaigns.lifecycle import in_state, resume_campaign
+from migrations_app.use_cases.campaigns.approvals import refuse_other_version, refuse_unless_in_state
+from migrations_app.use_cases.campaigns.lifecycle import resume_campaign
 from migrations_app.use_cases.campaigns.transitions import (
     CampaignEvent,
     LoadedCampaign,
@@ -38,7 +38,7 @@ def open_wave(
         loaded = load_campaign(campaign_id, lock=True)
         refuse_person(may_resolve(over_every(person, loaded.clusters)))
         refuse_other_version(loaded, version)
-        in_state(loaded, "running")
+        refuse_unless_in_state(loaded, "running")
         following = next((campaign_wave for campaign_wave in loaded.waves if campaign_wave.opened_at is None), None)
         if following is None or following.number != wave or following.agreed_at is not None:
             raise Conflict("this wave does not wait for a person's decision", code="moved")

@@ -21,9 +21,8 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.cluster_holder import holding_journey
 from migrations_app.queries.journeys.journeys import approvals_needed
-from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.accounts.rights import over, refuse_person
-from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
+from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_expired, refuse_stale_journey
 from migrations_app.use_cases.journeys.holds import begin_hold, held_by_step, request_release, stop_resuming
@@ -39,7 +38,7 @@ from migrations_app.use_cases.journeys.transitions import (
 )
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.lease import LeaseToken
-from migrations_app.use_cases.rollouts.start_checks import refuse_start
+from migrations_app.use_cases.rollouts.start_checks import refuse_changes, refuse_start
 
 ROLLOUT_HOLDS = ("running", "paused", "needs_attention", "rolling_back")
 
@@ -288,18 +287,11 @@ def _newest_rollout(loaded: LoadedJourney, among: Iterable[str]) -> Rollout | No
 
 
 def starter_columns(person: Person) -> dict[str, Any]:
-    """The columns that name the person who starts or resumes the journey: its rollouts start with the rights of that
-    account.
+    """The columns that name the person who starts or resumes a journey or campaign: its rollouts start with the rights
+    of that account.
     """
     token = person.method == "token"
     return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
-
-
-def refuse_changes() -> None:
-    """Raises Conflict: `kill_switch`, or `audit_blocked` while the audit log cannot be delivered to its sinks."""
-    if everything_stopped():
-        raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
-    assert_writable()
 
 
 def _refuse_unapproved(loaded: LoadedJourney, person: Person) -> None:

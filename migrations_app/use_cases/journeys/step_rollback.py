@@ -29,7 +29,6 @@ from migrations_app.use_cases.journeys.approvals import refuse_stale_journey
 from migrations_app.use_cases.journeys.lifecycle import (
     active_rollout,
     pause_for_person,
-    refuse_changes,
     starter_columns,
     withdraw_planned,
 )
@@ -39,6 +38,7 @@ from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJo
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
 from migrations_app.use_cases.rollouts.execution import LeaseLost
 from migrations_app.use_cases.rollouts.lease import LeaseToken
+from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 
 BACK = JourneyRollout.Purpose.BACK
 ENDED_CODE = "taken_back"

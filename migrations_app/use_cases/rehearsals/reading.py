@@ -14,6 +14,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import Kind
+from migrations_app.simulator.pod_shapes import controller_of
 from migrations_app.twin.store import SharedParts
 
 Document = dict[str, Any]
@@ -226,11 +227,11 @@ def _workloads_of(pods: Iterable[Document]) -> Iterator[Document]:
     """A workload for each controller that pods name, with as many replicas as it has pods now."""
     groups: dict[tuple[str, str], list[Document]] = {}
     for pod in pods:
-        owner = _controller(pod)
+        owner = controller_of(pod)
         if owner is not None and owner.get("kind") != "Node" and "deletionTimestamp" not in pod["metadata"]:
             groups.setdefault((pod["metadata"]["namespace"], str(owner.get("uid"))), []).append(pod)
     for (namespace, uid), group in groups.items():
-        owner = _controller(group[0]) or {}
+        owner = controller_of(group[0]) or {}
         known = owner.get("kind") in ("ReplicaSet", "StatefulSet", "DaemonSet")
         name = str(owner.get("name")) if known else f"{str(owner.get('kind')).lower()}-{owner.get('name')}"
         labels_of = group[0]["metadata"].get("labels") or {}
@@ -242,10 +243,3 @@ def _workloads_of(pods: Iterable[Document]) -> Iterator[Document]:
             spec["replicas"] = len(group)
         head = {"apiVersion": "apps/v1", "kind": owner["kind"] if known else "ReplicaSet"}
         yield head | {"metadata": {"name": name, "namespace": namespace, "uid": uid}, "spec": spec}
-
-
-def _controller(pod: Document) -> Document | None:
-    references: list[Document] = pod["metadata"].get("ownerReferences") or []
-    return next(
-        (reference for reference in references if reference.get("controller")), references[0] if references else None
-    )

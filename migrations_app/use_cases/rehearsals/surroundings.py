@@ -17,7 +17,7 @@ from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSi
 from migrations_app.simulator.karpenter.disruption import UNDERUTILIZED, share_of
 from migrations_app.simulator.karpenter.underused_nodes import UNDERUTILIZED_POLICIES
 from migrations_app.simulator.pod_shapes import PodShapes
-from migrations_app.simulator.resources import ResourceAmounts, amounts
+from migrations_app.simulator.resources import amounts
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.result import UnknownPart
 
@@ -206,16 +206,8 @@ def with_room(node: Document, sizes: dict[str, InstanceSize]) -> Document:
     size = sizes.get(_labels(node).get(TYPE, ""))
     if status.get("allocatable") or size is None:
         return node
-    room, capacity = _quantities(size.allocatable), _quantities(size.capacity)
+    room, capacity = size.allocatable.quantities(), size.capacity.quantities()
     return node | {"status": status | {"allocatable": room, "capacity": capacity}}
-
-
-def _quantities(resource_amounts: ResourceAmounts) -> dict[str, str]:
-    return {
-        "cpu": f"{resource_amounts.cpu}m",
-        "memory": str(resource_amounts.memory),
-        "pods": str(resource_amounts.pods),
-    }
 
 
 def _requests_are_known(reading: ClusterReading) -> bool:

@@ -65,11 +65,6 @@ def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
     return tuple(msgspec.json.decode(_decrypted(row, pk), type=dict[str, Any]) for pk in pks)
 
 
-def opened_backup(row: Rollout, path: str) -> bytes:
-    """The bytes of the backup at that path. Raises Conflict if its key is missing."""
-    return _decrypted(row, row.exported.get(path=path).pk)
-
-
 def exports_yaml(rollout_id: uuid.UUID) -> str:
     """The backups as one YAML stream; empty if there are none. Raises NotFound, Conflict."""
     return stream(text_of(manifest) for manifest in exported(rollout_for_update(rollout_id)))

@@ -67,14 +67,19 @@ def refuse_without_action_workers() -> None:
         raise Conflict(LOOKS_ONLY, code="read_only")
 
 
+def refuse_changes() -> None:
+    """Raises Conflict: `kill_switch`, or `audit_blocked` while the audit log cannot be delivered to its sinks."""
+    if everything_stopped():
+        raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
+    assert_writable()
+
+
 def refuse_start(row: Rollout, person: Person) -> None:
     """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `rehearsal_missing`,
     `approval_missing`. `person` starts the rollout. If a token starts it, neither the token's owner (A42) nor the
     person who created its service account counts as an approver.
     """
-    if everything_stopped():
-        raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
-    assert_writable()
+    refuse_changes()
     policy = policy_of(row.cluster_id)
     if policy.version != row.policy_version:
         raise Conflict("the policy of the cluster was changed since the plan was made", code="policy_moved")

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -10,48 +10,25 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
+from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.tasks import enqueue_campaign, enqueue_campaign_previews
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.campaigns import approvals, lifecycle, member_decisions
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
-from migrations_app.web.access import OPERATE, person_of, require_right
+from migrations_app.web.access import APPROVE, OPERATE, STOP, person_of, require_right
 from migrations_app.web.campaigns.pages import page_of_campaign, recipe_page
 from migrations_app.web.campaigns.recipe_form import request_of
-from migrations_app.web.double_submit import require_confirmed, submit_once
-from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
-from migrations_app.web.rollouts.page import refusal_status
-
-CampaignAct = Callable[[HttpRequest, uuid.UUID], HttpResponse]
-
-
-def refused_on_board(act: CampaignAct) -> CampaignAct:
-    """Decorator: a refusal is shown on the campaign's page with the current state."""
-
-    @wraps(act)
-    def guarded(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-        try:
-            # Rendered outside of the use case, so that its transaction is rolled back first.
-            return submit_once(act)(request, campaign_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
-        except (PermissionDenied, Conflict, InvalidInput) as refused:
-            return page_of_campaign(request, campaign_id, refused=refused, status=refusal_status(refused))
-
-    return guarded
+from migrations_app.web.command_forms import number_in, refused_on, text_in, version_in
+from migrations_app.web.double_submit import require_confirmed
 
 
 @require_right(*OPERATE)
 @require_POST
+@refused_on(recipe_page)
 def create(request: HttpRequest) -> HttpResponse:
     """Drafts a campaign; workers preview its clusters."""
-    try:
-        return submit_once(_create)(request)  # type: ignore[return-value]  # as above
-    except (PermissionDenied, Conflict, InvalidInput) as refused:
-        return recipe_page(request, refused=refused, status=refusal_status(refused))
-
-
-def _create(request: HttpRequest) -> HttpResponse:
     campaign_id = draft_campaign(request_of(request.POST), person=person_of(request), by=actor())
     transaction.on_commit(partial(enqueue_campaign_previews, campaign_id))
     return redirect("campaign", campaign_id)
@@ -59,7 +36,7 @@ def _create(request: HttpRequest) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def request_approval(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview."""
     return _apply_change(request, campaign_id, change=approvals.request_campaign_approval)
@@ -67,7 +44,7 @@ def request_approval(request: HttpRequest, campaign_id: uuid.UUID) -> HttpRespon
 
 @require_right(*APPROVE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
     form = request.POST
@@ -75,7 +52,7 @@ def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         digest=form.get("digest", ""),
         nonce=form.get("nonce", ""),
         accepted=tuple(form.getlist("accepted")),
-        reason=_text(request, "reason"),
+        reason=text_in(request, "reason"),
         typed=form.get("typed", ""),
     )
     approvals.approve_campaign(campaign_id, person_of(request), yes=approval, by=actor())
@@ -84,26 +61,26 @@ def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*APPROVE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def withdraw_approval(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Withdraws the user's own approval."""
-    approvals.withdraw_approval(campaign_id, person_of(request), reason=_text(request, "reason"), by=actor())
+    approvals.withdraw_approval(campaign_id, person_of(request), reason=text_in(request, "reason"), by=actor())
     return redirect("campaign", campaign_id)
 
 
 @require_right(*STOP)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def reject(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Rejects the campaign, or withdraws a preview."""
     return _apply_change(
-        request, campaign_id, change=partial(approvals.reject_campaign, reason=_text(request, "reason"))
+        request, campaign_id, change=partial(approvals.reject_campaign, reason=text_in(request, "reason"))
     )
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def start(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Starts an approved campaign, once it is confirmed."""
     require_confirmed(request)
@@ -113,7 +90,7 @@ def start(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def pause(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Pauses the campaign and its journeys."""
     return _apply_change(request, campaign_id, change=lifecycle.pause_campaign)
@@ -121,7 +98,7 @@ def pause(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def resume(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Resumes the campaign and the journeys that were paused with it."""
     return _apply_change(request, campaign_id, change=lifecycle.resume_campaign)
@@ -129,37 +106,37 @@ def resume(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def abort(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Ends the campaign where it is."""
     return _apply_change(
-        request, campaign_id, change=partial(lifecycle.abort_campaign, reason=_text(request, "reason"))
+        request, campaign_id, change=partial(lifecycle.abort_campaign, reason=text_in(request, "reason"))
     )
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Records that a person lets the next wave begin."""
-    wave = _number(request.POST.get("wave", "")) - 1
+    wave = number_in(request, "wave") - 1
     return _apply_change(
-        request, campaign_id, change=partial(member_decisions.open_wave, wave=wave, note=_text(request, "note"))
+        request, campaign_id, change=partial(member_decisions.open_wave, wave=wave, note=text_in(request, "note"))
     )
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def exclude_member(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Leaves a cluster out of the campaign, with a reason."""
-    reason = _text(request, "reason")
+    reason = text_in(request, "reason")
     return _of_member(request, campaign_id, change=partial(member_decisions.exclude_member, reason=reason))
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_board
+@refused_on(page_of_campaign)
 def requeue_member(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Queues a stopped cluster again, and resumes the campaign if the form says so."""
     resume = request.POST.get("resume") == "1"
@@ -167,7 +144,7 @@ def requeue_member(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse
 
 
 def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
-    member = _number(request.POST.get("member", ""))
+    member = number_in(request, "member")
     try:
         return _apply_change(request, campaign_id, change=partial(change, member=member))
     except NotFound:
@@ -176,15 +153,6 @@ def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable
 
 def _apply_change(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
     """Makes the change at the version that the user saw, and enqueues work for a worker after the commit."""
-    change(campaign_id, person_of(request), by=actor(), version=_number(request.POST.get("version", "")))
+    change(campaign_id, person_of(request), by=actor(), version=version_in(request))
     transaction.on_commit(partial(enqueue_campaign, campaign_id))
     return redirect("campaign", campaign_id)
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.POST.get(name, "").strip()[:LONGEST]
-
-
-def _number(text: str) -> int:
-    """The number in the text; 0, which never matches a version, if there is none."""
-    return int(text) if text.isdecimal() and len(text) < 10 else 0

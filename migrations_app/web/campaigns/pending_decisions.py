@@ -11,17 +11,16 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from migrations_app.access import Person, may_resolve, may_start
-from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
+from migrations_app.errors import KarpdashError
 from migrations_app.queries.campaigns.campaigns import campaign_row
 from migrations_app.queries.campaigns.pending_decisions import waiting_in
 from migrations_app.tasks import enqueue_campaign, enqueue_journey
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.campaigns.bulk_decisions import DecisionOutcome, TogetherRequest, decide_together
-from migrations_app.web.access import person_of, require_right
-from migrations_app.web.double_submit import form_key, submit_once
-from migrations_app.web.rollouts.commands import LONGEST, STOP
-from migrations_app.web.rollouts.page import refusal_status
+from migrations_app.web.access import STOP, person_of, require_right
+from migrations_app.web.command_forms import refused_on, text_in
+from migrations_app.web.double_submit import form_key
 
 ACCEPTED = "accepted-"
 """Prefix of a form field, before the id of a rollout: the steps that are accepted one by one."""
@@ -32,37 +31,6 @@ ACCEPTED = "accepted-"
 def waiting(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Lists what waits for people: plans to approve, plans that differ, steps to confirm."""
     return _page(request, campaign_id)
-
-
-@require_right(*STOP)
-@require_POST
-def decide(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """Decides on everything that is chosen in the form."""
-    try:
-        return submit_once(_decided)(request, campaign_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
-    except (PermissionDenied, Conflict, InvalidInput) as refused:
-        return _page(request, campaign_id, refused=refused, status=refusal_status(refused))
-
-
-def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    form = request.POST
-    prefix = len(ACCEPTED)
-    decision = TogetherRequest(
-        keys=tuple(form.getlist("decision")),
-        note=form.get("note", "").strip()[:LONGEST],
-        typed=form.get("typed", ""),
-        accepted={name[prefix:]: tuple(form.getlist(name)) for name in form if name.startswith(ACCEPTED)},
-    )
-    outcomes = decide_together(campaign_id, person_of(request), request=decision, by=actor())
-    transaction.on_commit(partial(enqueue_campaign, campaign_id))
-    for outcome in outcomes:
-        if outcome.code:
-            messages.warning(request, _refusal(outcome))
-        elif outcome.journey is not None:
-            transaction.on_commit(partial(enqueue_journey, outcome.journey))
-    done = sum(not outcome.code for outcome in outcomes)
-    messages.success(request, _("{done} of {count} decided.").format(done=done, count=len(outcomes)))
-    return redirect("campaign-waiting", campaign_id)
 
 
 def _refusal(outcome: DecisionOutcome) -> str:
@@ -98,3 +66,28 @@ def _may(person: Person) -> dict[str, bool]:
         "plans": "approve" in person.rights,
         "others": may_resolve(person) is None or may_start(person) is None,
     }
+
+
+@require_right(*STOP)
+@require_POST
+@refused_on(_page)
+def decide(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """Decides on everything that is chosen in the form."""
+    form = request.POST
+    prefix = len(ACCEPTED)
+    decision = TogetherRequest(
+        keys=tuple(form.getlist("decision")),
+        note=text_in(request, "note"),
+        typed=form.get("typed", ""),
+        accepted={name[prefix:]: tuple(form.getlist(name)) for name in form if name.startswith(ACCEPTED)},
+    )
+    outcomes = decide_together(campaign_id, person_of(request), request=decision, by=actor())
+    transaction.on_commit(partial(enqueue_campaign, campaign_id))
+    for outcome in outcomes:
+        if outcome.code:
+            messages.warning(request, _refusal(outcome))
+        elif outcome.journey is not None:
+            transaction.on_commit(partial(enqueue_journey, outcome.journey))
+    done = sum(not outcome.code for outcome in outcomes)
+    messages.success(request, _("{done} of {count} decided.").format(done=done, count=len(outcomes)))
+    return redirect("campaign-waiting", campaign_id)

@@ -4,33 +4,34 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from migrations_app.queries.campaigns.values import CampaignBoard, MemberRow
-from migrations_app.web.rollouts.receipt import escaped
+from migrations_app.readiness.outputs.markdown import table, text
 
 
 def campaign_receipt(board: CampaignBoard, members: tuple[MemberRow, ...]) -> str:
     """Returns what was done on each cluster, by whom and when; untrusted text is escaped."""
-    facts = "\n".join(f"| {word} | {escaped(value)} |" for word, value in _facts(board))
-    waves = "\n".join(
-        f"| {wave.number} | {wave.total} | {_utc(wave.opened_at)} | {escaped(wave.agreed_by)} | {wave.stops} |"
+    facts = ((word, text(value)) for word, value in _facts(board))
+    waves = (
+        (str(wave.number), str(wave.total), _utc(wave.opened_at), text(wave.agreed_by), str(wave.stops))
         for wave in board.waves
     )
-    lines = "\n".join(
-        f"| {member.wave} | {escaped(member.name)} | {escaped(member.release)} | {escaped(member.lands)} "
-        f"| {member.state} | {escaped(member.cause or member.cause_code.replace('_', ' '))} | {_utc(member.ended_at)} |"
-        for member in members
+    hidden = ("", f"{board.hidden} more clusters are not shown to this account.") if board.hidden else ()
+    lines = (
+        f"# {text(board.row.name)}: {board.row.state.replace('_', ' ')}",
+        "",
+        *table(("", ""), facts),
+        "",
+        *table(("wave", "clusters", "opened", "by", "stops"), waves),
+        "",
+        *table(("wave", "cluster", "from", "to", "result", "why", "at"), map(_member, members)),
+        *hidden,
     )
-    head = f"# {escaped(board.row.name)}: {board.row.state.replace('_', ' ')}"
-    hidden = f"\n{board.hidden} more clusters are not shown to this account.\n" if board.hidden else ""
-    tables = (
-        f"| | |\n| --- | --- |\n{facts}",
-        f"| wave | clusters | opened | by | stops |\n{_ruled(5)}\n{waves}",
-        f"| wave | cluster | from | to | result | why | at |\n{_ruled(7)}\n{lines}\n{hidden}",
-    )
-    return "\n\n".join((head, *tables))
+    return "\n".join(lines) + "\n"
 
 
-def _ruled(columns: int) -> str:
-    return "|" + " --- |" * columns
+def _member(member: MemberRow) -> tuple[str, ...]:
+    why = member.cause or member.cause_code.replace("_", " ")
+    names = (text(member.name), text(member.release), text(member.lands))
+    return (str(member.wave), *names, member.state, text(why), _utc(member.ended_at))
 
 
 def _facts(board: CampaignBoard) -> Iterator[tuple[str, str]]:

@@ -13,16 +13,6 @@ from migrations_app.texts import text as _
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
 
 
-_FAILS = {
-    "blocker": BadgeStyle(_("Blocker"), "blocker", "blocker", id="blocker"),
-    "warning": BadgeStyle(_("Warning"), "warning", "warning", id="warning"),
-    "info": BadgeStyle(_("Info"), "accent", "info", id="info"),
-}
-_UNKNOWN = BadgeStyle(_("Unknown"), "unknown", "unknown", id="unknown")
-_MANUAL = BadgeStyle(_("Verify manually"), "unknown", "manual", id="manual")
-_TOLD = BadgeStyle(_("Reason"), "muted", "info", id="told")
-
-
 def phase_look(phase: str) -> BadgeStyle:
     return BadgeStyle(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
 

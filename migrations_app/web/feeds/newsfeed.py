@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed
 
+from migrations_app.manifests.text_lines import one_line
 from migrations_app.readiness.notification_events import TITLES, EventFacts, text_of
 
 FORMS: dict[str, type[Atom1Feed] | type[Rss201rev2Feed]] = {"atom": Atom1Feed, "rss": Rss201rev2Feed}
@@ -19,7 +20,7 @@ def as_feed(events: Iterable[EventFacts], *, form: str, name: str, address: Call
     feed = FORMS[form](title=name, link=home, description="What happens to clusters, plans and waivers.", language="en")
     for event in events:
         feed.add_item(
-            title=_printable(f"{TITLES.get(event['type'], event['type'])}: {event['subject']}"),
+            title=one_line(f"{TITLES.get(event['type'], event['type'])}: {event['subject']}"),
             link=address(str(event["data"].get("url") or "/")),
             description=text_of([event]),
             pubdate=_moment(event),
@@ -32,7 +33,3 @@ def as_feed(events: Iterable[EventFacts], *, form: str, name: str, address: Call
 
 def _moment(event: EventFacts) -> datetime:
     return datetime.fromisoformat(event["time"])
-
-
-def _printable(text: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -4,8 +4,8 @@ import csv
 import io
 from collections.abc import Iterable
 
+from migrations_app.readiness.outputs.spreadsheet import harmless
 from migrations_app.web.fleet.answer import ShownRow
-from migrations_app.web.spreadsheet import harmless
 
 HEADINGS = (
     "cluster",

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -10,53 +10,29 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.journeys.plan import FORM_COVERS
 from migrations_app.tasks import enqueue_journey
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, holds, lifecycle, step_rollback, steps
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
-from migrations_app.web.access import OPERATE, person_of, require_right
-from migrations_app.web.double_submit import require_confirmed, submit_once
+from migrations_app.web.access import APPROVE, OPERATE, STOP, person_of, require_right
+from migrations_app.web.command_forms import number_in, refused_on, text_in, version_in
+from migrations_app.web.double_submit import require_confirmed
 from migrations_app.web.journeys.pages import page_of_journey, planning_page
-from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
-from migrations_app.web.rollouts.page import refusal_status
-
-JourneyAct = Callable[[HttpRequest, uuid.UUID], HttpResponse]
-
-
-def refused_on_page(act: JourneyAct) -> JourneyAct:
-    """Decorator: a refusal is shown on the journey's page with the current state."""
-
-    @wraps(act)
-    def guarded(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
-        try:
-            # Rendered outside of the use case, so that its transaction is rolled back first.
-            return submit_once(act)(request, journey_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
-        except (PermissionDenied, Conflict, InvalidInput) as refused:
-            return page_of_journey(request, journey_id, refused=refused, status=refusal_status(refused))
-
-    return guarded
 
 
 @require_right(*OPERATE)
 @require_POST
+@refused_on(planning_page)
 def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Drafts the journey of the cluster's next upgrade."""
-    try:
-        return submit_once(_plan)(request, cluster_id)  # type: ignore[return-value]  # as above
-    except (PermissionDenied, Conflict, InvalidInput) as refused:
-        return planning_page(request, cluster_id, refused=refused, status=refusal_status(refused))
-
-
-def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = request.POST
     source = form.get("source", "").strip()
     journey_request = JourneyRequest(
         covers=form.get("covers", FORM_COVERS),
         parameters={"upgrade_crds": {"source": source}} if source else {},
-        soak_seconds=60 * _number(form.get("minutes", "10")),
+        soak_seconds=60 * number_in(request, "minutes", default="10"),
         ticket=form.get("ticket", "").strip(),
         note=form.get("note", "").strip(),
     )
@@ -67,7 +43,7 @@ def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def request_approval(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview."""
     return _apply_change(request, journey_id, change=approvals.request_journey_approval)
@@ -75,14 +51,14 @@ def request_approval(request: HttpRequest, journey_id: uuid.UUID) -> HttpRespons
 
 @require_right(*APPROVE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def approve(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
     form = request.POST
     approval = ApprovalRequest(
         digest=form.get("digest", ""),
         nonce=form.get("nonce", ""),
-        reason=_text(request, "reason"),
+        reason=text_in(request, "reason"),
         typed=form.get("typed", ""),
     )
     approvals.approve_journey(journey_id, person_of(request), yes=approval, by=actor())
@@ -91,15 +67,17 @@ def approve(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def reject(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Rejects the journey, or withdraws a preview."""
-    return _apply_change(request, journey_id, change=partial(approvals.reject_journey, reason=_text(request, "reason")))
+    return _apply_change(
+        request, journey_id, change=partial(approvals.reject_journey, reason=text_in(request, "reason"))
+    )
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def start(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Starts an approved journey, once it is confirmed."""
     require_confirmed(request)
@@ -109,7 +87,7 @@ def start(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Pauses the journey and its rollout."""
     hold = request.POST.get("hold_disruption") == "on"
@@ -118,7 +96,7 @@ def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def disruption(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Holds Karpenter's own disruption while the journey is paused, or restores the budgets."""
     asked_for = request.POST.get("asked_for", "")
@@ -127,7 +105,7 @@ def disruption(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def resume(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Resumes the journey and its rollout."""
     return _apply_change(request, journey_id, change=lifecycle.resume_journey)
@@ -135,31 +113,33 @@ def resume(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def abort(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Ends the journey where it is."""
-    return _apply_change(request, journey_id, change=partial(lifecycle.abort_journey, reason=_text(request, "reason")))
+    return _apply_change(
+        request, journey_id, change=partial(lifecycle.abort_journey, reason=text_in(request, "reason"))
+    )
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def tick(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Confirms the current step."""
-    return _of_step(request, journey_id, change=partial(steps.tick, note=_text(request, "note")))
+    return _of_step(request, journey_id, change=partial(steps.tick, note=text_in(request, "note")))
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def skip(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Skips a step with a reason."""
-    return _of_step(request, journey_id, change=partial(steps.skip, reason=_text(request, "reason")))
+    return _of_step(request, journey_id, change=partial(steps.skip, reason=text_in(request, "reason")))
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def retry(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Retries a failed step."""
     return _of_step(request, journey_id, change=steps.retry)
@@ -167,15 +147,17 @@ def retry(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def take_back(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Rolls the journey back to a step."""
-    return _of_step(request, journey_id, change=partial(step_rollback.begin_rollback, reason=_text(request, "reason")))
+    return _of_step(
+        request, journey_id, change=partial(step_rollback.begin_rollback, reason=text_in(request, "reason"))
+    )
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(page_of_journey)
 def accept(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Accepts the plan of the current step."""
     digest = request.POST.get("digest", "")
@@ -188,20 +170,6 @@ def _of_step(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..
 
 def _apply_change(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
     """Makes the change at the version that the user saw, and enqueues work for a worker after the commit."""
-    change(journey_id, person_of(request), by=actor(), version=_version(request))
+    change(journey_id, person_of(request), by=actor(), version=version_in(request))
     transaction.on_commit(partial(enqueue_journey, journey_id))
     return redirect("journey", journey_id)
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.POST.get(name, "").strip()[:LONGEST]
-
-
-def _version(request: HttpRequest) -> int:
-    """The version that the user saw; 0, which never matches, if the form has none."""
-    text = request.POST.get("version", "")
-    return _number(text) if len(text) < 10 else 0
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else 0

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 
 from django.contrib import messages
 from django.db import transaction
@@ -11,7 +11,6 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.access import Person
-from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.tasks import advance_rollout, enqueue_rehearsal, enqueue_rollout, prepare_rollout
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
@@ -20,37 +19,19 @@ from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
-from migrations_app.web.access import OPERATE, person_of, require_right
-from migrations_app.web.double_submit import require_confirmed, submit_once
-from migrations_app.web.rollouts.page import refusal_status, rollout_page
-
-RolloutAct = Callable[[HttpRequest, uuid.UUID], HttpResponse]
-APPROVE = ("approve_rollout", "administer_policy")
-STOP = ("operate_rollout", "approve_rollout", "administer_policy")
-LONGEST = 2000
-
-
-def refused_on_page(act: RolloutAct) -> RolloutAct:
-    """Decorator: a refusal is shown on the rollout's page with the current state."""
-
-    @wraps(act)
-    def guarded(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-        try:
-            # Rendered outside of the use case, so that its transaction is rolled back first.
-            return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
-        except (PermissionDenied, Conflict, InvalidInput) as refused:
-            return rollout_page(request, rollout_id, refused=refused, status=refusal_status(refused))
-
-    return guarded
+from migrations_app.web.access import APPROVE, OPERATE, STOP, person_of, require_right
+from migrations_app.web.command_forms import LONGEST, refused_on, text_in, version_in
+from migrations_app.web.double_submit import require_confirmed
+from migrations_app.web.rollouts.page import rollout_page
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def request_approval(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview, which cannot change after that."""
     typed = request.POST.get("typed", "")
-    row = flow.request_approval(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)
+    row = flow.request_approval(rollout_id, person_of(request), by=actor(), version=version_in(request), typed=typed)
     if row.state == "approved":
         messages.success(request, _("No approval is asked for a plan of this risk; it may be started."))
     return redirect("rollout", rollout_id)
@@ -58,7 +39,7 @@ def request_approval(request: HttpRequest, rollout_id: uuid.UUID) -> HttpRespons
 
 @require_right(*APPROVE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
     row = flow.approve(rollout_id, person_of(request), yes=_approval(request), by=actor())
@@ -71,7 +52,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right("break_glass")
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves without a second person, in an emergency."""
     flow.break_glass(rollout_id, person_of(request), yes=_approval(request), by=actor())
@@ -81,7 +62,7 @@ def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def rehearse(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Requests a rehearsal of the plan and enqueues it after the commit. Nothing in the cluster is changed."""
     chosen = request.POST.getlist("failures")
@@ -96,28 +77,30 @@ def rehearse(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Rejects the plan, or withdraws a preview."""
-    flow.reject(rollout_id, person_of(request), reason=_reason(request), by=actor(), version=_version(request))
+    flow.reject(
+        rollout_id, person_of(request), reason=text_in(request, "reason"), by=actor(), version=version_in(request)
+    )
     return redirect("rollout", rollout_id)
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Starts the rollout, once it is confirmed, and enqueues it after the commit."""
     require_confirmed(request)
     digest = request.POST.get("digest", "")
-    lifecycle.start(rollout_id, person_of(request), digest=digest, by=actor(), version=_version(request))
+    lifecycle.start(rollout_id, person_of(request), digest=digest, by=actor(), version=version_in(request))
     transaction.on_commit(partial(enqueue_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
 
 
 @require_right(*STOP)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Pauses after the current request."""
     return _stopped(request, rollout_id, stop=lifecycle.pause)
@@ -125,7 +108,7 @@ def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Aborts after the current request."""
     return _stopped(request, rollout_id, stop=lifecycle.abort)
@@ -133,50 +116,57 @@ def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Resumes the rollout, with all checks of a start."""
-    lifecycle.resume(rollout_id, person_of(request), by=actor(), version=_version(request))
+    lifecycle.resume(rollout_id, person_of(request), by=actor(), version=version_in(request))
     transaction.on_commit(partial(enqueue_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Resolves a rollout that needs attention."""
     then = request.POST.get("then", "")
     lifecycle.resolve_by_person(
-        rollout_id, person_of(request), then=then, reason=_reason(request), by=actor(), version=_version(request)
+        rollout_id,
+        person_of(request),
+        then=then,
+        reason=text_in(request, "reason"),
+        by=actor(),
+        version=version_in(request),
     )
     return redirect("rollout", rollout_id)
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Skips the node of a step that was not sent yet."""
     step, person = request.POST.get("step", ""), person_of(request)
-    lifecycle.skip_node(rollout_id, person, step=step, reason=_reason(request), by=actor(), version=_version(request))
+    lifecycle.skip_node(
+        rollout_id, person, step=step, reason=text_in(request, "reason"), by=actor(), version=version_in(request)
+    )
     transaction.on_commit(partial(enqueue_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
 
 
 @require_right(*OPERATE)
 @require_POST
-@refused_on_page
+@refused_on(rollout_page)
 def roll_back(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Creates a rollback rollout, which has its own preview and approval."""
-    rollback_id = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=_version(request))
+    rollback_id = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=version_in(request))
     transaction.on_commit(partial(enqueue_rollout, rollback_id, prepare_rollout))
     return redirect("rollout", rollback_id)
 
 
 def _stopped(request: HttpRequest, rollout_id: uuid.UUID, *, stop: Callable[..., None]) -> HttpResponse:
     person: Person = person_of(request)
-    stop(rollout_id, person, by=actor(), version=_version(request))
+    stop(rollout_id, person, by=actor(), version=version_in(request))
     return redirect("rollout", rollout_id)
 
 
@@ -186,16 +176,6 @@ def _approval(request: HttpRequest) -> ApprovalRequest:
         digest=form.get("digest", ""),
         nonce=form.get("nonce", ""),
         accepted=tuple(form.getlist("accepted"))[:LONGEST],
-        reason=_reason(request),
+        reason=text_in(request, "reason"),
         typed=form.get("typed", ""),
     )
-
-
-def _reason(request: HttpRequest) -> str:
-    return request.POST.get("reason", "").strip()[:LONGEST]
-
-
-def _version(request: HttpRequest) -> int:
-    """The version that the user saw; 0, which never matches, if the form has none."""
-    text = request.POST.get("version", "")
-    return int(text) if text.isdecimal() and len(text) < 10 else 0

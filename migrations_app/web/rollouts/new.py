@@ -31,9 +31,9 @@ from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
 from migrations_app.use_cases.scans.store import kept_objects
 from migrations_app.web.access import OPERATE, person_of, require_right, uuid_in
+from migrations_app.web.command_forms import refusal_status
 from migrations_app.web.double_submit import form_key, submit_once
 from migrations_app.web.rollouts.node_table import NODES, karpenter_nodes, node_table, pool_of
-from migrations_app.web.rollouts.page import refusal_status
 
 FieldKind = Literal["check", "number", "text", "lines", "one", "several"]
 PARTS = ("provisioners", "nodepools", "awsnodetemplates", "ec2nodeclasses")

@@ -12,7 +12,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from migrations_app.access import Person
-from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
+from migrations_app.errors import KarpdashError, NotFound
 from migrations_app.queries.audit.log import events_of
 from migrations_app.queries.journeys.cluster_holder import part_of
 from migrations_app.queries.rehearsals.rehearsals import stored_difference
@@ -144,13 +144,6 @@ def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noq
     name = f"rollout-{rollout_id}.yaml"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
     return answer
-
-
-def refusal_status(error: KarpdashError) -> int:
-    """The HTTP status of a refusal: 403 for missing rights, 400 for invalid input, 409 for a changed state."""
-    if isinstance(error, PermissionDenied):
-        return 403
-    return 409 if isinstance(error, Conflict) else 400
 
 
 def _live(detail: RolloutDetail) -> dict[str, Any]:

@@ -24,9 +24,8 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy, remove_policy
-from migrations_app.web.access import person_of, require_right
-from migrations_app.web.rollouts.commands import STOP
-from migrations_app.web.rollouts.page import refusal_status
+from migrations_app.web.access import STOP, person_of, require_right
+from migrations_app.web.command_forms import refusal_status
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LINE = re.compile(r"(?P<days>[A-Za-z, -]+?)?\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?P<to>\d{1,2}:\d{2})")

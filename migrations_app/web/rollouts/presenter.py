@@ -21,8 +21,9 @@ from migrations_app.actions import registry
 from migrations_app.actions.changes import RISKS
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters
 from migrations_app.actions.plan import Plan
-from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, one_line, step_lines
+from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, step_lines
 from migrations_app.actions.states import about_one_node
+from migrations_app.manifests.text_lines import one_line
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.policies import risk_of

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from migrations_app.actions.render import one_line
 from migrations_app.actions.spans import span_words
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.samples import CounterExtremes
+from migrations_app.readiness.outputs.markdown import table, text
 from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
 from migrations_app.web.rollouts.forecast import forecast_rows
 
 ENDED = ("succeeded", "failed", "aborted", "rolled_back")
-_MARKUP = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,24 +103,23 @@ def _records(detail: RolloutDetail, audit: tuple[int, int] | None) -> Iterator[t
 
 def as_markdown(rollout_receipt: RolloutReceipt) -> str:
     """The receipt as Markdown; untrusted text is escaped."""
-    facts = "\n".join(f"| {word} | {escaped(value)} |" for word, value in rollout_receipt.facts)
-    steps = "\n".join(
-        f"| {line.step.id} | {escaped(one_line(line.step.title))} | {_word(line.standing)} | {_ended(line)} |"
-        for line in rollout_receipt.steps
+    facts = ((word, text(value)) for word, value in rollout_receipt.facts)
+    steps = (
+        (line.step.id, text(line.step.title), _word(line.standing), _ended(line)) for line in rollout_receipt.steps
     )
-    head = f"# {escaped(one_line(rollout_receipt.title))}: {rollout_receipt.result}"
-    table = f"| step | change | result | at |\n| --- | --- | --- | --- |\n{steps}"
-    return f"{head}\n\n| | |\n| --- | --- |\n{facts}\n\n{table}\n"
+    lines = (
+        f"# {text(rollout_receipt.title)}: {rollout_receipt.result}",
+        "",
+        *table(("", ""), facts),
+        "",
+        *table(("step", "change", "result", "at"), steps),
+    )
+    return "\n".join(lines) + "\n"
 
 
 def _ended(line: StepLine) -> str:
     times = [journal_line.outcome_at for journal_line in line.lines if journal_line.outcome_at]
     return _utc(times[-1]) if times else ""
-
-
-def escaped(text: str) -> str:
-    """Returns the text on one line, with the special characters of Markdown escaped."""
-    return " ".join(text.split()).translate(_MARKUP)
 
 
 def _word(code: str) -> str:

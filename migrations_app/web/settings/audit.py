@@ -25,9 +25,9 @@ from migrations_app.queries.audit.log import (
     cluster_names,
     density,
 )
+from migrations_app.readiness.outputs.spreadsheet import harmless
 from migrations_app.use_cases.audit.proof import status
 from migrations_app.web.access import require_right
-from migrations_app.web.spreadsheet import harmless
 
 RIGHT = "view_auditevent"
 LIMIT = 50

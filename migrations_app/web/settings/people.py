@@ -15,7 +15,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import management
 from migrations_app.use_cases.accounts.management import RoleGrant
 from migrations_app.web.access import person_of, require_right
-from migrations_app.web.rollouts.page import refusal_status
+from migrations_app.web.command_forms import refusal_status
 
 RIGHT = "change_grant"
 SECRETS = ("account", "password")

@@ -17,7 +17,7 @@ from migrations_app.use_cases.accounts.directory_tokens import (
     revoke_provisioning_token,
 )
 from migrations_app.web.access import person_of, require_right
-from migrations_app.web.rollouts.page import refusal_status
+from migrations_app.web.command_forms import refusal_status
 
 RIGHT = "change_grant"
 

@@ -25,7 +25,7 @@ from migrations_app.use_cases.accounts.service_tokens import ENDLESS_SCOPES, LON
 from migrations_app.use_cases.accounts.services import ServiceRules
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from migrations_app.web.access import person_of, require_right, uuids_in
-from migrations_app.web.rollouts.page import refusal_status
+from migrations_app.web.command_forms import refusal_status
 
 RIGHT = "change_grant"
 SHOWN = 200

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.catalogue import upgrade_delivery
 from migrations_app.actions.patches import field_conditions
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.render import step_lines
+from migrations_app.actions.targets import crds as crd_targets
 from migrations_app.actions.undo import inverses, without_uid
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.versions import release
@@ -57,7 +57,7 @@ def refused(*docs, edits=EDITS, **parameters):
 @pytest.fixture(autouse=True)
 def one_hop(monkeypatch):
     """1.0.14 is one patch away: what the next hop lands on is another test's subject."""
-    for module in (upgrade_delivery, values):
+    for module in (crd_targets, values):
         monkeypatch.setattr(module, "planned_release", lambda *_, wanted: release(wanted))
 
 

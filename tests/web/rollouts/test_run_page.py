@@ -166,6 +166,13 @@ def test_the_receipt_for_the_ticket(ada, shop):  # the page, and the same as Mar
     assert lines[-1].startswith("| s001 | Delete Node a\\|b | done | 2026-")
 
 
+def test_a_hostile_title_stays_text_in_the_receipt(ada, shop):  # it would mention people in a ticket, and turn around
+    row = running(shop, remove(title="Delete @ops ![x](y) ~a~ \u202e$b$"), state="succeeded", ticket="@all &lt;")
+    told = ada.get(f"/rollouts/{row.pk}/receipt.md").content.decode()
+    assert r"| s001 | Delete \@ops \!\[x\](y) \~a\~ \\u202e\$b\$ |" in told
+    assert r"| Ticket | \@all \&lt; |" in told
+
+
 @pytest.mark.parametrize("state", ["previewed", "approved", "running", "paused"])
 def test_before_the_end_there_is_no_receipt(ada, shop, state):
     row = a_rollout(shop, state=state)

@@ -16,7 +16,7 @@ from migrations_app.actions.targets.crds import (
     crds_of,
     find_crd,
     origin,
-    planned_release,
+    release_for,
     with_conversion,
 )
 from migrations_app.actions.targets.pools import reverting_tool
@@ -62,7 +62,7 @@ def reads(_inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarg
 
 @action.prepare
 def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    release = _release(context, parameters)
+    release = release_for(context, parameters)
     for name, shipped in crds_of(context.files, release).items():
         before = context.objects.get(crd_target(name))
         if before is not None and name in SHARED:
@@ -75,13 +75,9 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 @action.foresee
 def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node and no pod moves; created CRDs stay."""
-    shipped = crds_of(context.files, _release(context, parameters))
+    shipped = crds_of(context.files, release_for(context, parameters))
     new = [name for name in shipped if crd_target(name) not in context.objects]
     return Forecast(cannot_be_undone=tuple(f"{name} stays once it was made" for name in new))
-
-
-def _release(context: PlanningContext, parameters: Parameters) -> Release:
-    return planned_release(context.inventory, context.running, wanted=str(parameters.get("release") or ""))
 
 
 def _step(context: PlanningContext, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:

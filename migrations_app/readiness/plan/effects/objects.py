@@ -22,13 +22,11 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import LAST_APPLIED, decoder, kept_on_node, read_crd, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
+from migrations_app.manifests.patches import PatchError, json_patched, merge_patched
 from migrations_app.readiness.plan.effects.followers import with_consequences
 from migrations_app.readiness.plan.effects.places import KINDS, find_object, with_items, with_parts
 from migrations_app.readiness.plan.effects.trees import (
-    PatchRefused,
     first_left_out,
-    json_patched,
-    merge_patched,
     object_of,
     tree_of,
 )
@@ -51,8 +49,8 @@ def with_patch(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShow
         if lost:
             return NotShown("field_not_kept", f"{change.target.kind} {lost}")
         after = merge_patched(tree, change.body) if isinstance(change.body, dict) else json_patched(tree, change.body)
-    except PatchRefused as refused:
-        return NotShown("refused", f"{change.target.kind} {refused}")
+    except PatchError as refused:
+        return NotShown("refused", f"{change.target.kind} {refused.path}")
     return _with_changed_object(inventory, target_object, tree=after, kind=change.target.kind)
 
 

@@ -18,12 +18,12 @@ from migrations_app.checks.changes import (
     ObjectDelete,
     ObjectPatch,
     group,
-    merge_patch_undo,
 )
 from migrations_app.checks.remedies.object_marks import change_annotations, change_labels
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
+from migrations_app.manifests.patches import merge_patch_undo
 from migrations_app.readiness.plan.effects.effect import effect
 from migrations_app.readiness.plan.effects.places import KINDS
 from migrations_app.readiness.plan.effects.unknown_effect import NotShown

@@ -1,19 +1,26 @@
-"""Applies merge patches (RFC 7386) and JSON patches (RFC 6902). The document is not changed; the result shares
-unchanged parts."""
+"""Makes, applies and undoes merge patches (RFC 7386), and applies JSON patches (RFC 6902).
 
-from collections.abc import Mapping
+No document is changed; the result shares unchanged parts.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from migrations_app.manifests.writer import Plain
 
+SHARED_MAPS = ("annotations", "labels")
+"""Maps that other writers use too: an undo removes only karpdash's own keys, never the whole map."""
 _OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 
 
 class PatchError(ValueError):
     """The patch does not fit the document: a missing path, a failing test or an unknown operation."""
 
+    path: str = ""
+    """The path of the operation that failed."""
 
-def merged(document: Plain, patch: Plain) -> Plain:
+
+def merge_patched(document: Plain, patch: Plain) -> Plain:
     """The document after the merge patch."""
     if not isinstance(patch, Mapping):
         return patch
@@ -22,25 +29,48 @@ def merged(document: Plain, patch: Plain) -> Plain:
         if value is None:
             result.pop(key, None)
         else:
-            result[key] = merged(result.get(key), value)
+            result[key] = merge_patched(result.get(key), value)
     return result
 
 
-def json_patched(document: Plain, patch: list[Any]) -> Plain:
+def merge_patch_at(path: str, leaf: Plain) -> dict[str, Any]:
+    """The merge patch that sets the value at a dotted path; null removes the field."""
+    first, *rest = path.split(".")
+    body = leaf
+    for step in reversed(rest):
+        body = {step: body}
+    return {first: body}
+
+
+def merge_patch_undo(patch: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The merge patch that undoes `patch`: it sets each field to its value before, or removes it if it was absent."""
+    undo_body: dict[str, Any] = {}
+    for key, value in patch.items():
+        old_value = before.get(key)
+        inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or key in SHARED_MAPS)
+        undo_body[key] = merge_patch_undo(value, old_value or {}) if inside else old_value
+    return undo_body
+
+
+def json_patched(document: Plain, patch: Sequence[Any]) -> Plain:
     """The document after every operation. Raises PatchError; TypeError if the patch is no list of operations."""
     for operation in patch:
         if not isinstance(operation, Mapping):
             raise TypeError("an operation of a JSON patch is an object")
-        document = _applied(document, operation)
+        try:
+            document = _applied(document, operation)
+        except PatchError as error:
+            error.path = str(operation.get("path", ""))
+            raise
     return document
 
 
 def _applied(document: Plain, operation: Mapping[str, Any]) -> Plain:
-    name, path = operation.get("op"), _pointer(operation.get("path"))
+    name, path = operation.get("op"), pointer_steps(operation.get("path"))
     if name not in _OPERATIONS:
         raise PatchError(f"Unexpected kind: {name}")
     if name in ("move", "copy"):
-        source = _pointer(operation.get("from"))
+        source = pointer_steps(operation.get("from"))
         value = _value_at(document, source)
         if name == "move":
             document = _changed(document, source, name="remove")
@@ -64,7 +94,8 @@ def _tested(document: Plain, path: tuple[str, ...]) -> Plain:
     return _value_at(document, path)
 
 
-def _pointer(path: Plain) -> tuple[str, ...]:
+def pointer_steps(path: Plain) -> tuple[str, ...]:
+    """The keys of a JSON pointer (RFC 6901); none for the whole document. Raises PatchError if it is no pointer."""
     if not isinstance(path, str) or (path and not path.startswith("/")):
         raise PatchError(f"{path!r} is no JSON pointer")
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:])
