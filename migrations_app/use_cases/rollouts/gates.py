@@ -347,9 +347,7 @@ def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
     gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
     if not position.skipped and not _shows_result(writer, step):
         if waited >= gate.seconds:
-            raise RolloutHalted(
-                "not_verified", f"{step.title}: the cluster does not show the effect after {gate.seconds} s"
-            )
+            raise RolloutHalted("not_verified", f"{step.title}: the cluster shows no effect after {gate.seconds} s")
         return work.report_waiting("the cluster to show it")
     if step.after is None:
         return _record_pass(work, step, reason="verified")
