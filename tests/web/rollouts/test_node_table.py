@@ -70,7 +70,7 @@ def test_the_form_lists_each_node_once_and_each_pool(ada, address):
 def test_a_node_is_not_rolled_and_skipped(ada, address):
     answer = ada.post(address, {"nodes": ["n-1", "n-2"], "without": ["n-2"]})
     assert (answer.status_code, Rollout.objects.count()) == (400, 0)
-    assert "Skip: chosen in nodes, too: n-2" in text(answer)
+    assert "Skip: also chosen in nodes: n-2" in text(answer)
     assert answer.content.decode().count("checked") == 3
 
 
