@@ -18,7 +18,7 @@ from kombu import Exchange, Queue
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
 from karpdash.configuration.env import current
-from karpdash.processes.lanes import QUEUES, ROUTES, SOFT_STOP
+from karpdash.processes.queues import QUEUES, ROUTES, SOFT_STOP
 from karpdash.python_gc import collect_as_usual
 from karpdash.soft_stop import SoftStop
 from migrations_app.clients.alive_file import AliveFile

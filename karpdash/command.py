@@ -9,7 +9,7 @@ from karpdash.python_gc import collect_seldom
 
 PROJECT_COMMANDS = {
     "up": "processes.up",
-    "worker": "processes.lanes",
+    "worker": "processes.queues",
     "backup": "backup",
     "files": "files",
     "completion": "completion",

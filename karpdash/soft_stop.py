@@ -12,7 +12,7 @@ from celery.utils.threads import bound_open_broker_sockets  # type: ignore[attr-
 from celery.worker import state
 from celery.worker.worker import SHUTDOWN_SOCKET_TIMEOUT  # type: ignore[attr-defined]  # as above
 
-from karpdash.processes.lanes import KILL_AFTER, LAST_SECONDS, SOFT_STOP
+from karpdash.processes.queues import KILL_AFTER, LAST_SECONDS, SOFT_STOP
 
 CHECK_SECONDS = 0.2
 OK = 0

@@ -23,7 +23,7 @@ from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.metric_queries import dashboards_collector, rules_collector
-from migrations_app.readiness.plan.effects.effect import effect_of_all
+from migrations_app.readiness.runbook.effects.effect import effect_of_all
 from migrations_app.redaction import redacted
 from migrations_app.samples import karpenter_objects
 from tests.builders import a_cluster

@@ -21,7 +21,7 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 if nothing is missing, otherwise 503 with the names: database, schema, broker, disk, worker:<lane>,
+    """200 if nothing is missing, otherwise 503 with the names: database, schema, broker, disk, worker:<queue>,
     beat.
 
     With `?for=web` only what pages need counts, so that a load balancer still sends requests if only workers are down.
@@ -53,7 +53,7 @@ def _database() -> dict[str, str]:
 def _lanes() -> dict[str, str]:
     silent = queues_without_worker()
     return {
-        lane if lane == "beat" else f"worker:{lane}": "no heartbeat for a minute" for lane in silent
+        queue if queue == "beat" else f"worker:{queue}": "no heartbeat for a minute" for queue in silent
     }  # beat is not a worker
 
 

@@ -14,7 +14,7 @@ from karpdash.files import data_folder
 from karpdash.processes import datadir
 from karpdash.processes.broker import broker_command, broker_program
 from karpdash.processes.child_processes import CAN_FORK, fork, load, load_program, run_module
-from karpdash.processes.lanes import WORKERS, beat_command, serve, worker_command
+from karpdash.processes.queues import WORKERS, beat_command, serve, worker_command
 from karpdash.processes.supervise import Child, Supervisor
 from migrations_app.errors import InvalidSetting
 
@@ -67,7 +67,7 @@ def _children(options: argparse.Namespace) -> list[Child]:
     from karpdash.configuration.env import current
 
     env = current()
-    workers = {f"worker-{lane}": worker_command(lane, env, name=f"{lane}-{os.getpid()}") for lane in WORKERS}
+    workers = {f"worker-{queue}": worker_command(queue, env, name=f"{queue}-{os.getpid()}") for queue in WORKERS}
     commands = {"web": _web(options), **workers, "beat": beat_command()}
     if env.broker_url.startswith("redis+socket://") and str(env.data_dir) in env.broker_url:
         commands = {"broker": broker_command(broker_program(), env.data_dir / "broker")} | commands
@@ -91,8 +91,8 @@ def _forked(options: argparse.Namespace) -> dict[str, Callable[[], int]]:
     for clusters.
     """
     workers = {
-        f"worker-{lane}": partial(serve, lane, name=f"{lane}-{os.getpid()}", ticking=lane == "probe")
-        for lane in WORKERS
+        f"worker-{queue}": partial(serve, queue, name=f"{queue}-{os.getpid()}", ticking=queue == "probe")
+        for queue in WORKERS
     }
     return {"web": partial(run_module, _web(options)[2:]), **workers}
 

@@ -38,11 +38,11 @@ from migrations_app.queries.rollouts.policies import (
     has_no_action_workers,
 )
 from migrations_app.readiness.action_offers import Offer, offers, parameter_schema, reason_disabled
-from migrations_app.readiness.outputs import plan_markdown, plan_table
+from migrations_app.readiness.outputs import runbook_markdown, runbook_table
 from migrations_app.readiness.outputs.preferred_tool import plan_by_tool
-from migrations_app.readiness.plan.chart_values import ChartHop
-from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.published_fields import published_plan, typed_plan
+from migrations_app.readiness.runbook.chart_values import ChartHop
+from migrations_app.readiness.runbook.runbook import Runbook
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 
@@ -195,7 +195,7 @@ class ClusterValuesView(Endpoint):
 def _document(plan: Runbook, kind: str) -> bytes:
     if kind in (JSON, TYPED):
         return msgspec.json.encode(published_plan(plan) if kind == JSON else typed_plan(plan))
-    text = plan_markdown.render(plan) if kind == MARKDOWN else plan_table.render(plan)
+    text = runbook_markdown.render(plan) if kind == MARKDOWN else runbook_table.render(plan)
     return text.encode()
 
 

@@ -42,9 +42,9 @@ from migrations_app.queries.scans.snapshot_findings import FindingDetail, Snapsh
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
-from migrations_app.readiness.plan.one_check import OneCheckAnswer
 from migrations_app.readiness.published_fields import published
 from migrations_app.readiness.report import OWNERS, Report
+from migrations_app.readiness.runbook.one_check import OneCheckAnswer
 from migrations_app.tasks import enqueue_scan
 from migrations_app.use_cases.scans.check_again import known_check
 from migrations_app.use_cases.scans.queue import request_scan

@@ -18,8 +18,8 @@ from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.deletions import forecast_objects
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.karpenter.versions import minor_order, parse, parse_minor
-from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import PathStep, Report
+from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 
 MINUTES_A_NODE = 6
 """Estimated minutes from the begin of a node's drain until its pods run elsewhere."""

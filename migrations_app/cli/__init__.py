@@ -14,7 +14,7 @@ from migrations_app.errors import KarpdashError, ReadError
 
 COMMANDS: dict[str, str] = {
     "up": "serve the dashboard on this machine",
-    "worker": "serve one lane of work, or the timetable, as a process of its own",
+    "worker": "serve one queue of work, or the timetable, as a process of its own",
     "backup": "copy the SQLite database into a new file while it is in use",
     "scan": "judge a cluster, live or from files, and tell by the exit code",
     "plan": "print the path to a release as a runbook",

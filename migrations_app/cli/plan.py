@@ -8,8 +8,8 @@ from migrations_app.cli.sources import add_sources, scan_source
 from migrations_app.cli.terminal import Exit, print_note, show, writing
 
 if TYPE_CHECKING:
-    from migrations_app.readiness.plan.runbook import Runbook
     from migrations_app.readiness.report import Report
+    from migrations_app.readiness.runbook.runbook import Runbook
 
 OUTPUTS = ("table", "json", "markdown")
 
@@ -18,7 +18,7 @@ def run(argv: list[str]) -> int:
     """Returns 0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = make_parser().parse_args(argv)
     report = scan_source(options).report
-    from migrations_app.readiness.plan.runbook import runbook  # only here: --help needs none of it
+    from migrations_app.readiness.runbook.runbook import runbook  # only here: --help needs none of it
 
     plan = runbook(report)
     if options.output in OUTPUTS:
@@ -59,7 +59,7 @@ def _output(text: str) -> str:
 
 def _write(plan: "Runbook", folder: Path) -> None:
     """Writes the files of the plan into a new folder. Raises InvalidInput if the folder exists or cannot be made."""
-    from migrations_app.readiness.outputs.plan_markdown import render_files
+    from migrations_app.readiness.outputs.runbook_markdown import render_files
 
     files = render_files(plan)
     with writing(folder):
@@ -70,16 +70,16 @@ def _write(plan: "Runbook", folder: Path) -> None:
 
 
 def _rendered(plan: "Runbook", output: str, *, version: int) -> str:
-    from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
+    from migrations_app.readiness.outputs import json_schema, runbook_markdown, runbook_table
     from migrations_app.readiness.published_fields import published_plan, typed_plan
 
     match output:
         case "json":
             return json_schema.written(published_plan(plan) if version == 1 else typed_plan(plan))
         case "markdown":
-            return plan_markdown.render(plan)
+            return runbook_markdown.render(plan)
         case _:
-            return plan_table.render(plan)
+            return runbook_table.render(plan)
 
 
 def _print_no_path(report: "Report") -> int:

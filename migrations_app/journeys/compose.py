@@ -21,10 +21,10 @@ from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.journeys.states import StepKind
 from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
-from migrations_app.readiness.plan.runbook import RunbookHop
-from migrations_app.readiness.plan.stages import RunbookStage
-from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
 from migrations_app.readiness.report import InstallationFacts
+from migrations_app.readiness.runbook.runbook import RunbookHop
+from migrations_app.readiness.runbook.stages import RunbookStage
+from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
 
 SOAK_SECONDS = 600
 """How long the new release runs before the work after it, unless the author chooses otherwise."""

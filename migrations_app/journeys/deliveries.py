@@ -12,9 +12,9 @@ from msgspec import UNSET
 from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import DeliveryPause, DeliveryResume
 from migrations_app.journeys.plan import JourneyStep
-from migrations_app.readiness.plan.runbook import RunbookHop
-from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.report import InstallationFacts
+from migrations_app.readiness.runbook.runbook import RunbookHop
+from migrations_app.readiness.runbook.stages import RunbookStage
 
 PAUSE, RESUME = "pause_deliveries", "resume_deliveries"
 PAUSE_CHECK = "gitops_paused"

@@ -12,7 +12,6 @@ from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import hops
 from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.karpenter.hops import HOPS, STOPS, hop_of
-from migrations_app.karpenter.landing_releases import best_in, best_patch, landings
 from migrations_app.karpenter.releases import (
     RELEASES,
     Table,
@@ -25,6 +24,7 @@ from migrations_app.karpenter.releases import (
     row_of,
 )
 from migrations_app.karpenter.table_types import MinorRelease, SupportedKubernetes
+from migrations_app.karpenter.target_releases import best_in, best_patch, targets
 from migrations_app.karpenter.versions import (
     Release,
     kubernetes_minor,
@@ -72,7 +72,7 @@ def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table)
     """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
     path_hops: list[PathHop] = []
     position, minor = start, kubernetes
-    for landing in landings(start, goal, kubernetes=kubernetes, table=table):
+    for landing in targets(start, goal, kubernetes=kubernetes, table=table):
         step = _step(position, landing, kubernetes=minor, table=table)
         path_hops.append(step)
         position = landing

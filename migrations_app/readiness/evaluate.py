@@ -31,7 +31,6 @@ from migrations_app.karpenter.upgrade_path import (
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
-from migrations_app.readiness.plan.walk import findings_of_hops
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
@@ -48,6 +47,7 @@ from migrations_app.readiness.report import (
     Target,
     Verdict,
 )
+from migrations_app.readiness.runbook.walk import findings_of_hops
 from migrations_app.readiness.stage import stage_of
 from migrations_app.readiness.verdict import REASONS, finding_sort_key, hop_line, hop_lines
 

@@ -7,8 +7,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Finding
-from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.report import ClusterFacts, PartLine, Report
+from migrations_app.readiness.runbook.runbook import Runbook
 
 PLAN: Final = "karpdash/plan/v1"
 TYPED_PLAN: Final = "karpdash/plan/v2"

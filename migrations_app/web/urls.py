@@ -16,9 +16,9 @@ from migrations_app.web.cluster import (
     history,
     iam,
     joining,
-    plan,
     readiness,
     register,
+    runbook,
     waivers,
 )
 from migrations_app.web.feeds import open as open_feeds
@@ -119,8 +119,8 @@ urlpatterns = [
     path("organizations/<uuid:organization_id>/register", organization_commands.register, name="organization-register"),
     path("organizations/<uuid:organization_id>/remove", organization_commands.remove, name="organization-remove"),
     path("clusters/<uuid:cluster_id>/", readiness.readiness, name="cluster"),
-    path("clusters/<uuid:cluster_id>/plan", plan.plan, name="cluster-plan"),
-    path("clusters/<uuid:cluster_id>/plan/", plan.plan, name="cluster-plan-slash"),
+    path("clusters/<uuid:cluster_id>/plan", runbook.plan, name="cluster-plan"),
+    path("clusters/<uuid:cluster_id>/plan/", runbook.plan, name="cluster-plan-slash"),
     path("clusters/<uuid:cluster_id>/nodes", readiness.node_list, name="cluster-nodes"),
     path("clusters/<uuid:cluster_id>/parts", readiness.parts, name="cluster-parts"),
     path("clusters/<uuid:cluster_id>/iam", iam.iam, name="cluster-iam"),

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from migrations_app.checks.base import Remedy
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.use_cases.collect.aws import add_aws
 from migrations_app.use_cases.collect.collect import collect

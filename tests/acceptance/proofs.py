@@ -10,9 +10,9 @@ from msgspec import UNSET
 from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import Change, Observation, PersonTask, leaves
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.effects.effect import effect_of_all
-from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 from migrations_app.readiness.report import CollectResult, Report
+from migrations_app.readiness.runbook.effects.effect import effect_of_all
+from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import at, crashes, loud
 from tests.acceptance.planted import FAULTS

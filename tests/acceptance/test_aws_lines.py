@@ -15,12 +15,12 @@ from botocore.validate import ParamValidator
 
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, leaves
-from migrations_app.readiness.plan.hop_work import changes_of
+from migrations_app.readiness.runbook.hop_work import changes_of
 from tests.acceptance.aws_program import given_to
 from tests.acceptance.judged_faults import ONE_WORKER, judged_fault
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
-from tests.readiness.plan.test_iam_of_a_plan import NAMES, WAYS, report
+from tests.readiness.runbook.test_iam_of_a_plan import NAMES, WAYS, report
 from tests.upstream import FOLDER
 
 pytestmark = ONE_WORKER

@@ -13,7 +13,7 @@ from migrations_app.checks.changes import HelmChange, PersonTask, leaves
 from migrations_app.checks.shared.drift_hold import is_held
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.readiness.plan.effects.effect import effect_of_all
+from migrations_app.readiness.runbook.effects.effect import effect_of_all
 from tests.acceptance.entries_planted import PLANTED_ENTRIES
 from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.judging import at

@@ -6,8 +6,8 @@ import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.outputs import plan_markdown, plan_table
-from migrations_app.readiness.plan.runbook import Runbook, runbook
+from migrations_app.readiness.outputs import runbook_markdown, runbook_table
+from migrations_app.readiness.runbook.runbook import Runbook, runbook
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.use_cases.collect.aws import add_aws
 from migrations_app.use_cases.collect.collect import collect
@@ -46,14 +46,14 @@ def test_what_the_rule_takes_for_a_file() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_plan_names_a_file_that_no_step_makes(name: str) -> None:
     plan = plan_of(name)
-    for text in (plan_table.render(plan), plan_markdown.render(plan)):
+    for text in (runbook_table.render(plan), runbook_markdown.render(plan)):
         assert "file://" not in text
     for hop in plan.hops:
         commands = [one for stage in hop.stages for one in stage.commands]
         commands += [one for step in hop.steps for one in step.remedies]
         assert {one.text for one in commands if "file://" in one.text} == set()
         assert {one.text: never_made(one.text) for one in commands if never_made(one.text)} == {}
-    beside = plan_markdown.render_files(plan)
+    beside = runbook_markdown.render_files(plan)
     named = set(re.findall(r"`([\w.-]+\.(?:ya?ml|json|tf|sh|txt))`", beside[0].text))
     assert named == {file.name for file in beside[1:]}
 

@@ -15,9 +15,9 @@ import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.outputs import plan_markdown
-from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.outputs import runbook_markdown
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.samples import fleet
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.collect.collect import collect
@@ -71,7 +71,7 @@ def _places(docs: tuple[Document, ...]) -> set[Place]:
 def _lines(report: Report) -> Iterator[str]:
     """Everything that is printed to be pasted into a shell: remedies, and the blocks of the runbook."""
     yield from (remedy.text for finding in report.checks for remedy in finding.remedies if is_shell(remedy.text))
-    blocks = (found["body"] for found in BLOCK.finditer(plan_markdown.render(runbook(report))))
+    blocks = (found["body"] for found in BLOCK.finditer(runbook_markdown.render(runbook(report))))
     yield from (text for text in blocks if is_shell(text))
 
 

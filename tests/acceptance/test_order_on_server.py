@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import yaml
 
-from migrations_app.checks.remedies.crd_landing import keep_crds
+from migrations_app.checks.remedies.crd_upgrade import keep_crds
 from migrations_app.checks.remedies.successors import successor_commands
 from migrations_app.checks.render import kubectl
 from migrations_app.checks.shared.drift_hold import drift_hold, is_held

@@ -20,18 +20,18 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import Release, minor_order, release
-from migrations_app.readiness.plan.effects.as_v1 import converted_to_v1
-from migrations_app.readiness.plan.effects.crd_landing import with_crds_after_upgrade
-from migrations_app.readiness.plan.effects.trees import tree_of
-from migrations_app.readiness.plan.runbook import RunbookHop, runbook
-from migrations_app.readiness.plan.walk import Walk
+from migrations_app.readiness.runbook.effects.as_v1 import converted_to_v1
+from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_after_upgrade
+from migrations_app.readiness.runbook.effects.trees import tree_of
+from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
+from migrations_app.readiness.runbook.walk import Walk
 from migrations_app.readiness.stage import detect_running_release
 from tests.acceptance import cluster_crds
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.judging import as_list, collected, judged
 from tests.acceptance.real_clusters import load, run
 from tests.deploy.helm import Helm
-from tests.readiness.plan.test_runbook_rules import changing, steps
+from tests.readiness.runbook.test_runbook_rules import changing, steps
 from tests.servers.api_client import Client
 from tests.servers.apiserver import ApiServer
 from tests.servers.crds import without_rules

@@ -113,7 +113,7 @@ def test_without_a_tool_all_is_as_it_was_found() -> None:
     report = a_report()
     assert report_by_tool(report, "") is report
     assert by_tool(FIXES, "") == by_tool(FIXES, "terraform") == FIXES
-    from migrations_app.readiness.plan.runbook import runbook
+    from migrations_app.readiness.runbook.runbook import runbook
 
     plan = runbook(report)
     assert plan_by_tool(plan, "") is plan

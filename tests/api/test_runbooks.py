@@ -9,10 +9,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from migrations_app.readiness.outputs import plan_markdown
+from migrations_app.readiness.outputs import runbook_markdown
 from migrations_app.readiness.outputs.json_schema import plan_definitions
-from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.published_fields import published_plan
+from migrations_app.readiness.runbook.runbook import runbook
 from tests.api.conftest import Tool
 from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
 
@@ -57,7 +57,7 @@ def test_markdown_for_those_who_ask_for_it(client: Client, ada: User, query: str
     told = client.get(f"/api/v1/{planned()}{query}", headers={"Accept": accept})
     assert (told.status_code, told["Content-Type"]) == (200, f"{kind}; charset=utf-8")
     if kind == "text/markdown":
-        assert told.content.decode() == plan_markdown.render(PLAN)
+        assert told.content.decode() == runbook_markdown.render(PLAN)
 
 
 def test_one_hop_alone(api: Tool) -> None:

@@ -27,7 +27,7 @@ from migrations_app.inventory.parts import Seen
 from migrations_app.inventory.pod_groups import PodGrouper
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.readiness import stage as facts
-from migrations_app.readiness.plan.walk import findings_of_hops
+from migrations_app.readiness.runbook.walk import findings_of_hops
 from migrations_app.readiness.stage import stage_of
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, node_class, pool, provisioner
 from migrations_app.samples.kubernetes_objects import budget

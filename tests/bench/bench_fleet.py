@@ -2,7 +2,7 @@
 
 `python -m tests.bench.bench_fleet [CLUSTERS [SECONDS]] [--workers N] [--hanging N] [--window SECONDS]`, on PostgreSQL.
 First every cluster is scanned once, then two intervals are measured. The lag is from the moment a scan was due to its
-start in the lane of the scans. With a window nothing is scanned first: each cluster has the due time that it has once
+start in the queue of the scans. With a window nothing is scanned first: each cluster has the due time that it has once
 the fleet runs for long, and those that are due in that part of one interval are measured. So 5,000 clusters each hour
 with four workers are `bench_fleet 5000 3600 --workers 4 --hanging 0 --window 600`.
 """

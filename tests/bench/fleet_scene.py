@@ -1,4 +1,4 @@
-"""A fleet under its timetable: fake API servers, a real broker and database, the workers of each lane, and the beat."""
+"""A fleet under its timetable: fake API servers, a real broker and database, a worker for each queue, and beat."""
 
 import base64
 import json
@@ -30,7 +30,7 @@ SLOTS = {"probe": 4, "scan": 10, "action": 2}
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """`interval` is in seconds; `workers` are the processes of the lane of the scans, which share its slots."""
+    """`interval` is in seconds; `workers` are the processes of the queue of the scans, which share its slots."""
 
     clusters: int
     hanging: int
@@ -39,7 +39,7 @@ class Size:
 
     @property
     def slots(self) -> dict[str, int]:
-        """The slots of one process of each lane."""
+        """The slots of one process of each queue."""
         return SLOTS | {"scan": max(1, SLOTS["scan"] // self.workers)}
 
 
@@ -54,7 +54,7 @@ class Scene:
         given = {"data_dir": str(datadir.prepare(self.folder / "d")), "broker_url": self._redis.url}
         given |= {"database_url": self._postgres.url, "allow_loopback": "1", "sweep_interval": "5"}
         given |= {"scan_interval": str(size.interval), "free_percent": "1", "free_mib": "1", "log_level": "WARNING"}
-        given |= {f"{'worker' if lane == 'scan' else lane}_slots": str(count) for lane, count in size.slots.items()}
+        given |= {f"{'worker' if queue == 'scan' else queue}_slots": str(count) for queue, count in size.slots.items()}
         self.env = bare_environment(**given) | {"PYTHONPATH": str(ROOT)}
 
     def start(self) -> None:
@@ -73,8 +73,8 @@ class Scene:
 
     def work(self) -> None:
         """Whoever scans them."""
-        for lane in ("probe", *["scan"] * self.size.workers, "action", "beat"):
-            self._start(f"{len(self.children)}-{lane}", "karpdash.command", "worker", lane)
+        for queue in ("probe", *["scan"] * self.size.workers, "action", "beat"):
+            self._start(f"{len(self.children)}-{queue}", "karpdash.command", "worker", queue)
 
     def settle(self, start: float) -> None:
         """Gives each cluster the due time from that moment on that it has once it has been scanned for long."""

@@ -3,8 +3,8 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange, PersonTask
 from migrations_app.inventory.facts.controller import installation
-from migrations_app.readiness.plan.effects.effect import effect
-from migrations_app.readiness.plan.effects.unknown_effect import NotShown
+from migrations_app.readiness.runbook.effects.effect import effect
+from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from tests.builders import a_cluster, an_empty_cluster, finding_of, reads, remedies, result_of, result_without
 
 CHECK = "no_role_assumed"

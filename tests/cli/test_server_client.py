@@ -11,9 +11,9 @@ from django.contrib.auth import get_user_model
 from migrations_app.checks.base import Remedy
 from migrations_app.cli import main
 from migrations_app.queries.cluster.detail import report_of
-from migrations_app.readiness.outputs import json_schema, junit, markdown, plan_markdown, plan_table, table
-from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.outputs import json_schema, junit, markdown, runbook_markdown, runbook_table, table
 from migrations_app.readiness.published_fields import typed_plan
+from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tool_choice import choose_tool
@@ -106,7 +106,7 @@ def test_a_scan_that_takes_too_long(shop, asked):
 def test_the_plan_is_that_of_the_server(shop, asked, form):
     plan = runbook(report_of(shop[0].pk))
     wanted = {
-        "table": plan_table.render, "markdown": plan_markdown.render,
+        "table": runbook_table.render, "markdown": runbook_markdown.render,
         "json": lambda one: json_schema.written(typed_plan(one)),
     }[form](plan)  # fmt: skip
     code, out, _ = asked("plan", "--cluster", "shop", "-o", form)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from karpdash.configuration.env import settings
-from karpdash.processes.lanes import WORKERS
+from karpdash.processes.queues import WORKERS
 from karpdash.processes.supervise import GRACE
 from tests.deploy import compose
 from tests.deploy.test_chart import pods

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from migrations_app.conversion.chart_values.trees import leaves
-from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
+from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop, runbook
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.judging import judged
 from tests.deploy.helm import Helm

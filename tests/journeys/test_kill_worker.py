@@ -7,7 +7,7 @@ import time
 import pytest
 import redis
 
-from karpdash.processes.lanes import QUEUES
+from karpdash.processes.queues import QUEUES
 from tests.journeys.installation import Installation, kill_all, kill_pool
 from tests.journeys.slow_cluster import SlowCluster
 from tests.servers.processes import Child, program
@@ -125,7 +125,7 @@ def test_a_message_delivered_thrice_is_one_scan(site: Installation, slow: SlowCl
 def queued(site: Installation) -> int:
     """Messages that wait, or that somebody holds."""
     with redis.Redis.from_url(site.env["KARPDASH_BROKER_URL"]) as connection:
-        return sum(int(connection.llen(lane)) for lane in QUEUES) + int(connection.hlen("unacked"))
+        return sum(int(connection.llen(queue)) for queue in QUEUES) + int(connection.hlen("unacked"))
 
 
 @ON_SQLITE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from karpdash.processes.lanes import WORKERS
+from karpdash.processes.queues import WORKERS
 from tests.journeys.running import Up
 from tests.servers.waiting import eventually
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from karpdash.monitoring import health, schema
 from migrations_app.models.monitoring import Pulse
-from migrations_app.queries.worker_health import LANES
+from migrations_app.queries.worker_health import WORKED_QUEUES
 from migrations_app.use_cases.runtime import heartbeat
 
 
@@ -18,8 +18,8 @@ def whole(db, monkeypatch):
     """Everything is there."""
     monkeypatch.setattr(health, "broker_answers", lambda: True)
     monkeypatch.setattr(health, "why_full", lambda: "")
-    for lane in LANES:
-        heartbeat.beat(f"{lane}@here", [lane])
+    for queue in WORKED_QUEUES:
+        heartbeat.beat(f"{queue}@here", [queue])
 
 
 def ready(client, query=""):
@@ -53,16 +53,16 @@ def test_ready_says_what_is_missing(client, whole, monkeypatch, name):
     assert ready(client, "?for=web") == (503 if name in ("schema", "database") else 200, [name])
 
 
-@pytest.mark.parametrize("lane", LANES)
-def test_a_lane_that_nobody_serves_is_missing(client, whole, lane):
-    Pulse.objects.filter(name=f"{lane}@here").update(seen_at=timezone.now() - timedelta(seconds=70))
-    name = lane if lane == "beat" else f"worker:{lane}"
+@pytest.mark.parametrize("queue", WORKED_QUEUES)
+def test_a_lane_that_nobody_serves_is_missing(client, whole, queue):
+    Pulse.objects.filter(name=f"{queue}@here").update(seen_at=timezone.now() - timedelta(seconds=70))
+    name = queue if queue == "beat" else f"worker:{queue}"
     assert (ready(client), ready(client, "?for=web")) == ((503, [name]), (200, [name]))
 
 
 def test_one_worker_may_serve_every_lane(client, whole):
     Pulse.objects.all().delete()
-    heartbeat.beat("all@here", LANES)
+    heartbeat.beat("all@here", WORKED_QUEUES)
     assert ready(client) == (200, [])
     heartbeat.stopped("all@here")
     assert ready(client)[0] == 503

@@ -7,7 +7,7 @@ import pytest
 from celery.worker import state
 
 from karpdash import soft_stop
-from karpdash.processes.lanes import KILL_AFTER, LAST_SECONDS, SOFT_STOP
+from karpdash.processes.queues import KILL_AFTER, LAST_SECONDS, SOFT_STOP
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from karpdash.processes.lanes import KILL_AFTER, LAST_SECONDS, SOFT_STOP
+from karpdash.processes.queues import KILL_AFTER, LAST_SECONDS, SOFT_STOP
 from karpdash.processes.supervise import GRACE
 from migrations_app.use_cases.runtime import heartbeat
 

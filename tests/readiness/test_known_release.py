@@ -9,9 +9,9 @@ from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter.releases import known_up_to, newer_than_known
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.outputs import markdown, plan_markdown, plan_table, table
-from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.outputs import markdown, runbook_markdown, runbook_table, table
 from migrations_app.readiness.report import CollectResult, Report
+from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
 from tests.builders import a_cluster
 from tests.newest import NEWEST, NEWEST_MINOR
@@ -76,8 +76,8 @@ def test_every_answer_says_how_far_the_tables_reach():
     assert str(report.known_up_to) == end
     assert f"Known       releases up to {end}" in table.render(report)
     assert f"- Known: releases up to {end}" in markdown.render(report)
-    assert f"Known    releases up to {end}" in plan_table.render(runbook(report))
-    assert f"- Known: releases up to {end}" in plan_markdown.render(runbook(report))
+    assert f"Known    releases up to {end}" in runbook_table.render(runbook(report))
+    assert f"- Known: releases up to {end}" in runbook_markdown.render(runbook(report))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import table
-from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import CollectResult
+from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.stage import other_provider
 from migrations_app.readiness.verdict import exit_code, judged_columns
 from migrations_app.samples.kubernetes_objects import Doc, doc

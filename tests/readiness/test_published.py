@@ -9,9 +9,9 @@ from migrations_app.checks.changes import Change, ChangeTarget
 from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.outputs import json_schema
 from migrations_app.readiness.outputs.json_schema import definitions, plan_definitions
-from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.published_fields import INTERNAL, published, published_plan
 from migrations_app.readiness.report import PartLine, Report
+from migrations_app.readiness.runbook.runbook import runbook
 from tests.readiness.outputs.reports import a_report, unread
 
 REFUSED = unread("one")

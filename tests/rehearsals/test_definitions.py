@@ -8,7 +8,7 @@ from migrations_app.actions.base import PlanningContext
 from migrations_app.actions.plan import Plan, RolloutLimits, numbered
 from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.bundle.bundle import open_bundle
-from migrations_app.readiness.plan.effects.places import with_parts
+from migrations_app.readiness.runbook.effects.places import with_parts
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.changeable import charts
 from migrations_app.samples.fleet import files, find

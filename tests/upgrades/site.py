@@ -92,7 +92,7 @@ class Site:
         return made
 
     def start_worker(self, made: Running) -> None:
-        """Starts the release's worker of all lanes, and beat."""
+        """Starts the release's worker of all queues, and beat."""
         words = ("celery", "-A", "karpdash.celery")
         alive = ("--loglevel", "warning", "-n", f"{made.name}@here")
         made.workers = (

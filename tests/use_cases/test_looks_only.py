@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from karpdash.processes.lanes import UPKEEP, WORKERS, worker_command
+from karpdash.processes.queues import UPKEEP, WORKERS, worker_command
 from migrations_app import tasks
 from migrations_app.campaigns.recipe import Selection
 from migrations_app.errors import Conflict

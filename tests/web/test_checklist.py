@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from migrations_app.checks.base import PHASES, Reason, Remedy, Severity, Status
 from migrations_app.checks.changes import ChangeTarget, ObjectLabels, Observation
-from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.plan.work_order import in_stage_order, only_looks
 from migrations_app.readiness.report import Target
+from migrations_app.readiness.runbook.runbook import runbook
+from migrations_app.readiness.runbook.work_order import in_stage_order, only_looks
 from migrations_app.web.cluster.hops import hops_of, rail_of
 from migrations_app.web.cluster.next_task import next_task
 from migrations_app.web.cluster.sections import by_phase, by_urgency, section_of

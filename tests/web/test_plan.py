@@ -7,9 +7,9 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Reason, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue
-from migrations_app.readiness.outputs import plan_markdown
-from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.outputs import runbook_markdown
 from migrations_app.readiness.report import ClusterFacts, GivenChart, InstallationFacts, PathStep, Target
+from migrations_app.readiness.runbook.runbook import runbook
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.web.pages import links, text
 
@@ -109,7 +109,7 @@ def test_downloads_are_the_markdown_of_the_hop_and_of_the_path(ada, shop):
     report = a_report(scanned_at="2026-11-21T12:00:00Z")
     a_snapshot(shop, report)
     whole = plan_of(ada, shop, "?download=path")
-    assert whole.content.decode() == plan_markdown.render(runbook(report))
+    assert whole.content.decode() == runbook_markdown.render(runbook(report))
     assert whole["Content-Type"] == "text/markdown; charset=utf-8"
     one = plan_of(ada, shop, "?download=hop&hop=0.33%2B")
     assert one["Content-Disposition"] == 'attachment; filename="shop-prod-karpenter-0.33.10-plan.md"'

@@ -21,8 +21,8 @@ from migrations_app.journeys.disruption_hold import WANTED
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
 from migrations_app.journeys.plan import COVERABLE, Command
+from migrations_app.journeys.rollback import StepRollback
 from migrations_app.journeys.states import JOURNEY_STATES
-from migrations_app.journeys.way_back import WayBack
 from migrations_app.queries.journeys.disruption_hold import DisruptionHold
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
@@ -217,7 +217,7 @@ class WayBackQuerySerializer(StrictSerializer):
 class WayBackSerializer(StructSerializer):
     """How one step would be undone: rollback, person, outside, nothing or no_return."""
 
-    struct = WayBack
+    struct = StepRollback
 
 
 class StepAcceptSerializer(StepNameSerializer):

@@ -38,7 +38,7 @@ from migrations_app.api.journeys.shapes import (
 from migrations_app.api.plans import PLAN, ApprovingSerializer
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.journeys.journeys import JourneyFilters, journey_detail, journey_page, journey_row
-from migrations_app.queries.journeys.way_back import way_back_of
+from migrations_app.queries.journeys.rollback import rollback_of
 from migrations_app.tasks import enqueue_journey
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, lifecycle, steps
@@ -266,7 +266,7 @@ class JourneyWayBackView(Endpoint):
         """How each step would be undone, from the last one back to that step. Nothing is changed."""
         query = query_params(request, WayBackQuerySerializer)
         journey_row(id)
-        return Response(WayBackSerializer(way_back_of(id, to=query["to"]), many=True).data)
+        return Response(WayBackSerializer(rollback_of(id, to=query["to"]), many=True).data)
 
 
 class JourneyTakeBackView(Endpoint):

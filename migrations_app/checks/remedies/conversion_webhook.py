@@ -13,7 +13,7 @@ from migrations_app.checks.remedies.commands import (
     in_cluster,
     release_at_start,
 )
-from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.shell import no_option, pointer, words
 from migrations_app.checks.shell import note as remark
 from migrations_app.inventory.facts.controller import CRD_CHART

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.changes import Change, ObjectPatch, group
 from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.shell import words
 from migrations_app.karpenter import kinds
 

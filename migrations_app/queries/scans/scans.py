@@ -14,7 +14,7 @@ from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
-from migrations_app.readiness.plan.one_check import OneCheckAnswer
+from migrations_app.readiness.runbook.one_check import OneCheckAnswer
 
 SCAN_ORDERS = orders(
     {

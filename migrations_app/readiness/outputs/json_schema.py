@@ -14,12 +14,12 @@ from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
-from migrations_app.readiness.plan.chart_values import ChartHop
-from migrations_app.readiness.plan.rollback import IrreversibleEffect
-from migrations_app.readiness.plan.runbook import Runbook
-from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.published_fields import INTERNAL, PLAN, TYPED_PLAN, published
 from migrations_app.readiness.report import Carrier, GivenChart, InstallationFacts, LegacyObject, Report
+from migrations_app.readiness.runbook.chart_values import ChartHop
+from migrations_app.readiness.runbook.rollback import IrreversibleEffect
+from migrations_app.readiness.runbook.runbook import Runbook
+from migrations_app.readiness.runbook.stages import RunbookStage
 
 _LONE = re.compile("[\ud800-\udfff]")
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from migrations_app.checks.base import Finding, Remedy
-    from migrations_app.readiness.plan.runbook import Runbook
     from migrations_app.readiness.report import Report
+    from migrations_app.readiness.runbook.runbook import Runbook
 
 TOOLS = ("kubectl", "helm", "terraform", "flux", "argocd", "aws-cli", "json", "cloudformation")
 """Tools that commands are written for; the last three are formats of an IAM policy."""

@@ -6,10 +6,10 @@ from migrations_app.checks.base import Evidence, Finding
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
-from migrations_app.readiness.plan.forecast import ForecastLine
-from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
-from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.report import Counts, PathStep, Report
+from migrations_app.readiness.runbook.forecast import ForecastLine
+from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop
+from migrations_app.readiness.runbook.stages import RunbookStage
 
 PARTS = {"before": "Prepare", "land": "Upgrade", "after": "Migrate", "verify": "Verify"}
 PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}

@@ -27,8 +27,8 @@ from migrations_app.karpenter.versions import parse
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
 from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, action_allowed, controller_upgrades_allowed
 from migrations_app.readiness.delivery_diff import diff_to_commit, values_of
-from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.scans import FRESH, ask_for_scan, report_since

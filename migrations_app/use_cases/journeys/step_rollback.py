@@ -17,11 +17,11 @@ from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.journeys.evidence import step_evidence
 from migrations_app.journeys.next_move import Do, Move, RolloutSeen
+from migrations_app.journeys.rollback import BACK_NEEDED, NO_RETURN, RollbackFacts, RollbackMove, next_rollback_move
 from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_undo, start_rollback
-from migrations_app.journeys.way_back import BACK_NEEDED, NO_RETURN, BackMove, BackSeen, next_back
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.journeys.way_back import changed_places, rollout_to_undo
+from migrations_app.queries.journeys.rollback import changed_places, rollout_to_undo
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts, transitions
@@ -95,7 +95,7 @@ def confirm_undone(loaded: LoadedJourney, row: JourneyStepRow, *, note: str, by:
 def advance_back(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:
     """Makes one move for the step that is being undone."""
     rollback = step_rollouts.rollback_for(current)
-    move = next_back(
+    move = next_rollback_move(
         definition(current), _undo_state(loaded, current, rollback=rollback), before=_before(loaded), now=timezone.now()
     )
     match move.do:
@@ -126,7 +126,7 @@ def _before(loaded: LoadedJourney) -> StepState:
     return state  # type: ignore[no-any-return]  # one of the states, as it was stored
 
 
-def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | None) -> BackSeen:
+def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | None) -> RollbackFacts:
     since, row = current.since or loaded.row.changed_at, loaded.row
     left = rollout_to_undo(current)
     current_rollback = (
@@ -139,7 +139,7 @@ def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rol
         )
     newest = report_since(row.cluster_id, since) if current.kind == "outside" else None
     evidence = step_evidence(definition(current), newest[1], hop=row.hop, starts=row.starts) if newest else None
-    return BackSeen(
+    return RollbackFacts(
         left=left is not None,
         rollback=rollout_seen,
         starts=row.starts,
@@ -150,7 +150,7 @@ def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rol
 
 
 def _store_outcome(
-    loaded: LoadedJourney, current: JourneyStepRow, *, move: BackMove, rollback: Rollout | None, fence: LeaseToken
+    loaded: LoadedJourney, current: JourneyStepRow, *, move: RollbackMove, rollback: Rollout | None, fence: LeaseToken
 ) -> WorkToEnqueue:
     """Stores the outcome of the step: undone, left as it is because it cannot be undone, or failed."""
     outcome: Any = move.do
@@ -223,7 +223,7 @@ def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) 
 
 
 def _advance_rollback(
-    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: BackMove, fence: LeaseToken
+    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: RollbackMove, fence: LeaseToken
 ) -> WorkToEnqueue:
     """Requests approval of the rollback or starts it. If the policy needs no approver, an operator has to accept it."""
     detail = {"rollout": str(rollback.pk), "digest": rollback.digest}

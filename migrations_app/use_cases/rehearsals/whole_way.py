@@ -22,10 +22,10 @@ from migrations_app.journeys.plan import JourneyStep
 from migrations_app.karpenter.upgrade_path import PathHop, path
 from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.effects.places import with_parts
-from migrations_app.readiness.plan.hop_work import state_after_upgrade, state_before_upgrade
-from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import CollectResult, Report
+from migrations_app.readiness.runbook.effects.places import with_parts
+from migrations_app.readiness.runbook.hop_work import state_after_upgrade, state_before_upgrade
+from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.use_cases.collect.collect import ProgressListener, collect

@@ -18,14 +18,14 @@ ended.
 """
 
 
-def beat(name: str, lanes: Iterable[str]) -> None:
+def beat(name: str, queues: Iterable[str]) -> None:
     """Stores a heartbeat of the named process, with the database's clock. A database error is logged, not raised."""
-    lane_names = ",".join(sorted(lanes))[:200]
+    queue_names = ",".join(sorted(queues))[:200]
     try:
         with _brief_waits():
-            if not Pulse.objects.filter(pk=name[:200]).update(lanes=lane_names, seen_at=Now()):
+            if not Pulse.objects.filter(pk=name[:200]).update(lanes=queue_names, seen_at=Now()):
                 Pulse.objects.bulk_create(
-                    [Pulse(name=name[:200], lanes=lane_names, seen_at=Now())], ignore_conflicts=True
+                    [Pulse(name=name[:200], lanes=queue_names, seen_at=Now())], ignore_conflicts=True
                 )
     except Error:
         log.warning("the heartbeat could not be written")

@@ -22,8 +22,8 @@ from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, noting
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
-from migrations_app.readiness.plan.one_check import judge_one_check, stored_answer
 from migrations_app.readiness.report import CollectResult
+from migrations_app.readiness.runbook.one_check import judge_one_check, stored_answer
 from migrations_app.use_cases.collect.collect import ProgressListener
 from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.use_cases.runtime.connections import connect, limits

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
-from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.plan.work_order import (
+from migrations_app.readiness.report import Report, Verdict
+from migrations_app.readiness.runbook.runbook import runbook
+from migrations_app.readiness.runbook.work_order import (
     OPEN_STATUSES,
     changes_anything,
     in_stage_order,
@@ -14,7 +15,6 @@ from migrations_app.readiness.plan.work_order import (
     waits_for,
     with_needs,
 )
-from migrations_app.readiness.report import Report, Verdict
 from migrations_app.texts import text as _
 from migrations_app.web.cluster.hops import Hop
 from migrations_app.web.cluster.sections import SharedRemedies

@@ -23,7 +23,7 @@ from migrations_app.queries.journeys.journeys import (
     journey_inbox,
     journey_page,
 )
-from migrations_app.queries.journeys.way_back import way_back_of
+from migrations_app.queries.journeys.rollback import rollback_of
 from migrations_app.queries.pagination import Page
 from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.web.access import person_of, require_right
@@ -100,7 +100,7 @@ def page_of_journey(
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": presenter.is_polled(detail),
         "back_to": chosen,
-        "way_back": way_back_of(journey_id, to=chosen.definition.id) if chosen else (),
+        "way_back": rollback_of(journey_id, to=chosen.definition.id) if chosen else (),
         "form_key": form_key(),
         "refused": refused,
         "said": request.POST,

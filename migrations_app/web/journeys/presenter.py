@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
+from migrations_app.journeys.rollback import BACK_NEEDED
 from migrations_app.journeys.states import JOURNEY_STATES
-from migrations_app.journeys.way_back import BACK_NEEDED
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import JourneyDetail, StepRow
 from migrations_app.queries.rollouts.policies import risk_of

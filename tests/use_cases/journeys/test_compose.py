@@ -11,10 +11,10 @@ from migrations_app.cli.sources import scan_source
 from migrations_app.journeys.compose import DRIFT_HOLD_CHECK, Choices, journey_steps, settled_by_upgrade
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import JourneyStep
-from migrations_app.readiness.plan.runbook import RunbookHop, runbook
-from migrations_app.readiness.plan.stages import _UNDO_HOLDS
-from migrations_app.readiness.plan.work_order import DRIFT_HOLD_CHECKS
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
+from migrations_app.readiness.runbook.stages import _UNDO_HOLDS
+from migrations_app.readiness.runbook.work_order import DRIFT_HOLD_CHECKS
 from migrations_app.samples import fleet
 
 pytestmark = pytest.mark.xdist_group("journey-steps")  # the samples are judged once, in one worker

@@ -10,7 +10,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.journey import JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Approval, Rollout
-from migrations_app.queries.journeys.way_back import way_back_of
+from migrations_app.queries.journeys.rollback import rollback_of
 from migrations_app.use_cases.journeys import steps as people
 from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, resume_journey
 from migrations_app.use_cases.journeys.step_rollback import begin_rollback
@@ -73,10 +73,10 @@ def agreed(row, who) -> Rollout:
 
 class TestTheWay:
     def test_it_is_told_before_it_begins(self, halfway):
-        told = way_back_of(halfway.pk, to="j01")
+        told = rollback_of(halfway.pk, to="j01")
         assert [(one.step, one.how) for one in told] == [("j03", "nothing"), ("j02", "rollback"), ("j01", "person")]
-        assert [one.step for one in way_back_of(halfway.pk, to="j02")] == ["j03", "j02"]
-        assert refusal(InvalidInput, way_back_of, halfway.pk, to="j99") == "unknown_step"
+        assert [one.step for one in rollback_of(halfway.pk, to="j02")] == ["j03", "j02"]
+        assert refusal(InvalidInput, rollback_of, halfway.pk, to="j99") == "unknown_step"
 
     def test_steps_are_undone_in_the_opposite_order_each_by_its_own_way(self, halfway, ada, cleo):  # A35, A40
         row = back(halfway, ada)
@@ -151,7 +151,7 @@ class TestWhatStopsIt:
         first = JourneyStepRow.objects.get(journey=halfway, step="j01")
         first.definition["no_return"] = ["the old role was deleted"]
         first.save()
-        assert way_back_of(halfway.pk, to="j01")[-1].why == ("the old role was deleted",)
+        assert rollback_of(halfway.pk, to="j01")[-1].why == ("the old role was deleted",)
         row = stage.advanced(back(halfway, ada))
         stage.ended(agreed(row, cleo))
         row = stage.advanced(row, 2)
@@ -200,7 +200,7 @@ class TestWhatStopsIt:
         people.skip(row.pk, person(ada), step=step, reason="three of five are enough", by=actor(ada))
         row.refresh_from_db()
         assert states(row)[place] == "skipped"
-        assert [(one.step, one.how) for one in way_back_of(row.pk, to=step)][-1] == (step, "rollback")
+        assert [(one.step, one.how) for one in rollback_of(row.pk, to=step)][-1] == (step, "rollback")
         row = back(row, ada, step)
         assert states(row)[place] == "undoing"
         row = stage.advanced(row)

@@ -73,10 +73,10 @@ def tick(journey: str, step: str, note: str) -> None:
 
 def back(journey: str, step: str) -> list[list[str]]:
     """Rolls the journey back to that step as Ada; returns how each step is undone, as shown to her before."""
-    from migrations_app.queries.journeys.way_back import way_back_of
+    from migrations_app.queries.journeys.rollback import rollback_of
     from migrations_app.use_cases.journeys.step_rollback import begin_rollback
 
-    shown = way_back_of(uuid.UUID(journey), to=step)
+    shown = rollback_of(uuid.UUID(journey), to=step)
     begin_rollback(uuid.UUID(journey), _person("ada"), step=step, reason="the dashboards are red", by=_actor("ada"))
     return [[one.step, one.how] for one in shown]
 

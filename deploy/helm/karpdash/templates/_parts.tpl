@@ -199,7 +199,7 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* A process without pages: a worker of a lane, or the timetable. Takes top, part, replicas, resources. */}}
+{{/* A process without pages: a worker of a queue, or the timetable. Takes top, part, replicas, resources. */}}
 {{- define "karpdash.process" -}}
 apiVersion: apps/v1
 kind: Deployment

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import deletion_remedies
-from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import AT_ONCE, BY_HAND, chart_delivery, managed

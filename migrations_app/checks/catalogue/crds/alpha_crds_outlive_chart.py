@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.crd_landing import annotate_crds
+from migrations_app.checks.remedies.crd_upgrade import annotate_crds
 from migrations_app.inventory.facts.controller import CRD_CHART, records_unread
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import group, leaves
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.crd_landing import annotate_crds, crd_target
+from migrations_app.checks.remedies.crd_upgrade import annotate_crds, crd_target
 from migrations_app.checks.remedies.object_marks import change_labels
 from migrations_app.inventory.facts.controller import CRD_CHART, installation
 from migrations_app.inventory.facts.crd_owners import unowned

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.crd_landing import keep_crds, skip_crds
+from migrations_app.checks.remedies.crd_upgrade import keep_crds, skip_crds
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.controller import CHART, is_karpenter_crd

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import ObjectPatch, Observation, group
 from migrations_app.checks.remedies.commands import in_cluster, names_shown
-from migrations_app.checks.remedies.crd_landing import crd_target
+from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.remedies.stored_versions import all_rewritten
 from migrations_app.checks.shell import no_option
 from migrations_app.karpenter import kinds

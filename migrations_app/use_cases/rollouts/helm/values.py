@@ -17,8 +17,8 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.versions import Release
 from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.helm_upgrade import HelmWalk
 from migrations_app.readiness.report import CollectResult, Report
+from migrations_app.readiness.runbook.helm_upgrade import HelmWalk
 
 ValueEdits = tuple[tuple[str, str], ...]
 
