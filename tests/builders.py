@@ -27,10 +27,11 @@ from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter.releases import crd_set, find
 from migrations_app.karpenter.upgrade_path import HOPS, PathHop, path
 from migrations_app.karpenter.versions import kubernetes_minor, release
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.stage import stage_of
 from migrations_app.samples.installation import HELM_LABEL, Crds, Install, controller, crds, helm_marks
-from migrations_app.samples.kubernetes_objects import Doc, namespaces_of, server_version
+from migrations_app.samples.kubernetes_objects import namespaces_of, server_version
 
 NOW = "2026-10-01T12:00:00Z"
 PLACE = AwsPlace(region="eu-central-1", cluster="test", account="111122223333")
@@ -82,7 +83,7 @@ class ACluster:
         self._served: dict[str, str] = {}
         self._fold = PodGrouper()
 
-    def with_docs(self, *docs: Doc) -> Self:
+    def with_docs(self, *docs: JsonMap) -> Self:
         """Adds each document to its part, as a scan would."""
         for doc in docs:
             self._file(doc)
@@ -96,7 +97,7 @@ class ACluster:
         self._items["version"] = [o.ServerVersion(git_version=version)]
         return self
 
-    def with_values(self, values: Doc, *, version: str = "0.37.8", namespace: str = "kube-system") -> Self:
+    def with_values(self, values: JsonMap, *, version: str = "0.37.8", namespace: str = "kube-system") -> Self:
         """Adds the Helm record of the chart karpenter with these values."""
         record = o.HelmRelease(
             name="karpenter",
@@ -116,7 +117,7 @@ class ACluster:
     def with_hidden(self, variable: str = "") -> Self:
         """Makes the controller take that variable from an object that is not read; without a name, any variable."""
 
-        def hide(container: Doc) -> None:
+        def hide(container: JsonMap) -> None:
             kept = [one for one in container.get("env") or () if one["name"] != variable]
             by_name = [{"name": variable, "valueFrom": {"secretKeyRef": {}}}] if variable else []
             container |= {"env": [*kept, *by_name], "envFrom": [] if variable else [{"secretRef": {}}]}
@@ -127,7 +128,7 @@ class ACluster:
         """Starts the controller with that flag."""
         return self._with_containers(lambda container: container.update(args=[flag]))
 
-    def _with_containers(self, change: Callable[[Doc], None]) -> Self:
+    def _with_containers(self, change: Callable[[JsonMap], None]) -> Self:
         for place, workload in enumerate(self._items["controller"]):
             body = msgspec.to_builtins(workload)
             for container in body["spec"]["template"]["spec"]["containers"]:
@@ -172,7 +173,7 @@ class ACluster:
         aws = NO_AWS if self._aws is None else AwsSeen(place=PLACE, **self._aws)
         return Inventory(cluster="test", taken_at=NOW, aws=aws, **(found | self._instead))
 
-    def _file(self, doc: Doc) -> None:
+    def _file(self, doc: JsonMap) -> None:
         kind = doc["kind"]
         if kind == "Pod":
             self._file_pod(doc)
@@ -190,12 +191,12 @@ class ACluster:
             self._items[part].append(msgspec.convert(doc, projection))
             self._served[part] = doc["apiVersion"]
 
-    def _file_pod(self, doc: Doc) -> None:
+    def _file_pod(self, doc: JsonMap) -> None:
         self._fold.add([msgspec.Raw(msgspec.json.encode(doc))])
         if doc["metadata"].get("labels", {}).get("app.kubernetes.io/name") == "karpenter":
             self._items["controller_pods"].append(msgspec.convert(doc, o.ControllerPod))
 
-    def _file_deployment(self, doc: Doc) -> None:
+    def _file_deployment(self, doc: JsonMap) -> None:
         workload = msgspec.convert(doc, o.Workload)
         if is_controller(workload):
             self._items["controller"].append(workload)
@@ -218,7 +219,7 @@ def a_cluster(version: str = "0.37.8", *, kubernetes: str = "1.29", **install: A
     return made.with_docs(*docs, *namespaces_of(docs), *helm_crds(version, namespace=chosen.namespace))
 
 
-def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str, ...] = ()) -> list[Doc]:
+def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str, ...] = ()) -> list[JsonMap]:
     """Returns the CRDs of a release as the chart karpenter-crd installs them beside the controller."""
     shipped = crd_set(release(version))
     service = (namespace, "karpenter") if shipped and shipped.crd_chart_converts else ()

@@ -3,8 +3,9 @@
 from typing import Any
 
 from migrations_app.inventory.objects.capacity import CapacityReservation, InstanceOffering, Subnet, VcpuQuota
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.karpenter_objects import Launched, claim, node_class, pool
-from migrations_app.samples.kubernetes_objects import Doc, containers, template, workload
+from migrations_app.samples.kubernetes_objects import containers, template, workload
 from tests.builders import ACluster, a_cluster
 
 ZONE, NEXT_ZONE = "eu-central-1a", "eu-central-1b"
@@ -22,7 +23,7 @@ def launched(count: int, *, zone: str = ZONE, first: int = 1, name: str = "web",
     ]
 
 
-def aws_node(**env: str) -> Doc:
+def aws_node(**env: str) -> JsonMap:
     """Returns the DaemonSet of the VPC CNI with these settings."""
     (container,) = containers("aws-node", "amazon-k8s-cni:v1.18.3")
     container["env"] = [{"name": name, "value": value} for name, value in env.items()]
@@ -30,7 +31,7 @@ def aws_node(**env: str) -> Doc:
     return workload("DaemonSet", "aws-node", namespace="kube-system", replicas=2, pod=pod)
 
 
-def rolled(*nodes: Launched, budget: str = "10%", cni: Doc | None = None, **limits: str) -> ACluster:
+def rolled(*nodes: Launched, budget: str = "10%", cni: JsonMap | None = None, **limits: str) -> ACluster:
     """Returns a cluster on 0.37 with these nodes of NodePools, which 1.0 replaces."""
     made = a_cluster().with_docs(
         aws_node() if cni is None else cni, node_class("default", cluster="t", version="v1beta1")

@@ -4,8 +4,9 @@ import shutil
 import subprocess
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.karpenter_objects import Launched, machine
-from migrations_app.samples.kubernetes_objects import Doc, containers, meta, owner, pods_of, template, workload
+from migrations_app.samples.kubernetes_objects import containers, meta, owner, pods_of, template, workload
 from tests.builders import ACluster, a_cluster
 
 OLD = Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
@@ -14,7 +15,7 @@ STAYS = "ip-10-20-200-10.eu-central-1.compute.internal"
 NOTHING = ("not_applicable", "the upgrade replaces no node that exists now", ())
 
 
-def rolling(*docs: Doc) -> ACluster:
+def rolling(*docs: JsonMap) -> ACluster:
     """Returns a cluster on 0.32 with two nodes behind Machines, which 0.33 replaces."""
     nodes = [*machine(OLD, template="default"), *machine(OTHER, template="default")]
     return a_cluster("0.32.10", kubernetes="1.28").with_docs(*nodes, *docs)
@@ -34,13 +35,13 @@ def pods(
     annotations: dict[str, str] | None = None,
     labels: dict[str, str] | None = None,
     **spec: Any,
-) -> list[Doc]:
+) -> list[JsonMap]:
     """Returns the pods of a workload in namespace shop, without the workload."""
     made = template(labels or {"app": name}, {"containers": containers(name, "web:1")} | spec, annotations=annotations)
     return pods_of(workload(kind, name, namespace="shop", replicas=count, pod=made), nodes, count=count)
 
 
-def bare(name: str, node: str = OLD.node, **spec: Any) -> Doc:
+def bare(name: str, node: str = OLD.node, **spec: Any) -> JsonMap:
     """Returns a pod without an owner."""
     status = {"phase": "Running"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta(name, "shop"), "spec": {"nodeName": node} | spec} | {
@@ -48,7 +49,7 @@ def bare(name: str, node: str = OLD.node, **spec: Any) -> Doc:
     }
 
 
-def owned_pod(kind: str, name: str, node: str = OLD.node) -> Doc:
+def owned_pod(kind: str, name: str, node: str = OLD.node) -> JsonMap:
     """Returns one pod with an owner of that kind."""
     made = bare(f"{name}-0", node)
     made["metadata"]["ownerReferences"] = [owner(kind, name, api_version="batch/v1")]

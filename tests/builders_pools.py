@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.manifests import JsonMap
 from migrations_app.samples import karpenter_objects as kinds
-from migrations_app.samples.kubernetes_objects import Doc
 from tests.builders import ACluster, a_cluster, reads, result_of, result_without
 
 GONE = object()
@@ -17,7 +17,7 @@ REFERENCE = "spec.template.spec.nodeClassRef"
 KUBERNETES = {"0.30": "1.27", "0.32": "1.28", "1.": "1.30"}
 
 
-def put(doc: Doc, changes: Mapping[str, Any]) -> Doc:
+def put(doc: JsonMap, changes: Mapping[str, Any]) -> JsonMap:
     """Returns a copy of the document with these values at these dotted paths; missing maps are created."""
     made = copy.deepcopy(doc)
     for path, value in changes.items():
@@ -32,42 +32,42 @@ def put(doc: Doc, changes: Mapping[str, Any]) -> Doc:
     return made
 
 
-def a_pool(changes: Mapping[str, Any] | None = None, *rows: Any, name: str = "web", version: str = "v1") -> Doc:
+def a_pool(changes: Mapping[str, Any] | None = None, *rows: Any, name: str = "web", version: str = "v1") -> JsonMap:
     """Returns a NodePool of the class default that may launch on-demand, with these changes."""
     made = kinds.pool(name, *(rows or (kinds.ON_DEMAND,)), node_class="default", version=version)
     return put(made, changes or {})
 
 
-def a_class(changes: Mapping[str, Any] | None = None, *, name: str = "default", version: str = "v1") -> Doc:
+def a_class(changes: Mapping[str, Any] | None = None, *, name: str = "default", version: str = "v1") -> JsonMap:
     """Returns an EC2NodeClass with pinned AL2023 images (v1) or the family AL2023 (v1beta1), with these changes."""
     return put(kinds.node_class(name, cluster="test", version=version), changes or {})
 
 
-def a_provisioner(changes: Mapping[str, Any] | None = None, *, name: str = "web") -> Doc:
+def a_provisioner(changes: Mapping[str, Any] | None = None, *, name: str = "web") -> JsonMap:
     """Returns a Provisioner that consolidates, with these changes."""
     return put(kinds.provisioner(name, kinds.ON_DEMAND, template="default"), changes or {})
 
 
-def a_template(changes: Mapping[str, Any] | None = None, *, name: str = "default") -> Doc:
+def a_template(changes: Mapping[str, Any] | None = None, *, name: str = "default") -> JsonMap:
     """Returns an AWSNodeTemplate with AL2 images, with these changes."""
     return put(kinds.node_template(name, cluster="test"), changes or {})
 
 
-def a_claim(changes: Mapping[str, Any] | None = None, *, version: str = "v1", number: int = 1) -> list[Doc]:
+def a_claim(changes: Mapping[str, Any] | None = None, *, version: str = "v1", number: int = 1) -> list[JsonMap]:
     """Returns a NodeClaim of the pool web, with these changes, and its node."""
     launched = kinds.Launched(pool="web", number=number, cluster="test", kubelet="v1.30.4")
     found, node = kinds.claim(launched, node_class="default", version=version)
     return [put(found, changes or {}), node]
 
 
-def a_machine(changes: Mapping[str, Any] | None = None) -> list[Doc]:
+def a_machine(changes: Mapping[str, Any] | None = None) -> list[JsonMap]:
     """Returns a Machine of the Provisioner web, with these changes, and its node."""
     launched = kinds.Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
     found, node = kinds.machine(launched, template="default")
     return [put(found, changes or {}), node]
 
 
-def at(version: str, *docs: Doc, kubernetes: str = "") -> ACluster:
+def at(version: str, *docs: JsonMap, kubernetes: str = "") -> ACluster:
     """Returns a cluster on that release with these objects; its Kubernetes version fits the release."""
     fitting = next((minor for prefix, minor in KUBERNETES.items() if version.startswith(prefix)), "1.29")
     return a_cluster(version, kubernetes=kubernetes or fitting).with_docs(*docs)

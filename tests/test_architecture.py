@@ -210,8 +210,8 @@ def test_no_folder_has_over_18_modules() -> None:
     assert len(modules) > 40
 
 
-JSON_MAPS = {"Body", "Doc", "Document", "Spec", "Strings", "Tree"}
-"""Names for any JSON map: what is in it is said by the function, and each layer that reads JSON has its own alias."""
+JSON_MAPS = {"Body", "Document", "Spec", "Strings", "Tree"}
+"""Aliases of JSON maps beside `manifests.JsonMap`: maps that a module only reads, or a part of an object."""
 ANY_MAP = {f"{kind}[str, {value}]" for kind in ("dict", "Mapping") for value in ("Any", "str")}
 
 

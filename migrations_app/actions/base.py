@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.actions.changes import ObjectTarget, RbacNeed, Risk
-from migrations_app.actions.conditions import Tree
 from migrations_app.actions.helm.request import HelmDoing, HelmProposal
 from migrations_app.actions.plan import Forecast, RolloutLimits, Step
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Part, Unseen
 from migrations_app.karpenter.detection import DetectedRelease
+from migrations_app.manifests import JsonMap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class PlanningContext:
 
     inventory: Inventory
     running: DetectedRelease
-    objects: Mapping[ObjectTarget, Tree]
+    objects: Mapping[ObjectTarget, JsonMap]
     """By target without uid: the objects of `Action.reads` that exist."""
     now: str
     limits: RolloutLimits = field(default_factory=RolloutLimits)

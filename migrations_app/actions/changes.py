@@ -1,16 +1,16 @@
 """One request that changes an object: what is sent, to which object, at which path (K13)."""
 
 import re
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from migrations_app.errors import InvalidInput
+from migrations_app.manifests import JsonMap
 
 RequestVerb = Literal["create", "apply", "patch", "delete", "helm"]
 Risk = Literal["low", "medium", "high", "destructive"]
 RISKS: tuple[Risk, ...] = ("low", "medium", "high", "destructive")
-Body = dict[str, Any]
 
 FIELD_MANAGER = "karpdash"
 MERGE_PATCH = "application/merge-patch+json"
@@ -84,7 +84,7 @@ class PlannedRequest(ActionValue, frozen=True):
 
     verb: RequestVerb
     target: ObjectTarget
-    body: Body = {}
+    body: JsonMap = {}
     subresource: str = ""
 
     def __post_init__(self) -> None:
@@ -132,15 +132,15 @@ def deletion(target: ObjectTarget, *, foreground: bool = False) -> PlannedReques
     return PlannedRequest(verb="delete", target=target, body={"propagationPolicy": policy})
 
 
-def creation(target: ObjectTarget, body: Body) -> PlannedRequest:
+def creation(target: ObjectTarget, body: JsonMap) -> PlannedRequest:
     return PlannedRequest(verb="create", target=target, body=body)
 
 
-def merge(target: ObjectTarget, body: Body, *, subresource: str = "") -> PlannedRequest:
+def merge(target: ObjectTarget, body: JsonMap, *, subresource: str = "") -> PlannedRequest:
     """A merge patch: maps are merged, lists are replaced, null removes a field."""
     return PlannedRequest(verb="patch", target=target, body=body, subresource=subresource)
 
 
-def application(target: ObjectTarget, body: Body) -> PlannedRequest:
+def application(target: ObjectTarget, body: JsonMap) -> PlannedRequest:
     """Server-side apply of these fields without force: a field of another manager is a conflict (A34)."""
     return PlannedRequest(verb="apply", target=target, body=body)

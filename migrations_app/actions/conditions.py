@@ -8,8 +8,8 @@ import msgspec
 
 from migrations_app.actions.changes import ActionValue
 from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
+from migrations_app.manifests import JsonMap
 
-Tree = dict[str, Any]
 Field = tuple[str, ...]
 """The path to a field as a tuple of keys, since keys may contain dots."""
 
@@ -46,7 +46,7 @@ class Deleted(ActionValue, frozen=True, tag="gone"):
 Condition = FieldEquals | ListContains | Exists | Terminating | Deleted
 
 
-def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
+def holds(condition: Condition, read: JsonMap | None, *, uid: str = "") -> bool:
     """Whether the condition holds for the object as read; `read` None: it does not exist. `uid` identifies the
     intended object.
     """
@@ -66,7 +66,7 @@ def holds(condition: Condition, read: Tree | None, *, uid: str = "") -> bool:
             return existing is not None and _within(value_at(existing, field), element) is not absent
 
 
-def all_hold(conditions: Iterable[Condition], read: Tree | None, *, uid: str = "") -> bool:
+def all_hold(conditions: Iterable[Condition], read: JsonMap | None, *, uid: str = "") -> bool:
     """Whether all conditions hold; False without any, since that proves nothing."""
     results = [holds(condition, read, uid=uid) for condition in conditions]
     return bool(results) and all(results)
@@ -85,14 +85,14 @@ def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the 
     return node
 
 
-def fields_digest(read: Tree | None, fields: Iterable[Field]) -> str:
+def fields_digest(read: JsonMap | None, fields: Iterable[Field]) -> str:
     """A digest of exactly these fields: equal for two reads that agree in them, whatever else changed (A02, T16)."""
     values = [[list(field), value_at(read, field)] for field in fields]
     body = msgspec.json.encode([read is not None, values], order="deterministic")
     return hashlib.sha256(body).hexdigest()
 
 
-def content_digest(read: Tree | None) -> str:
+def content_digest(read: JsonMap | None) -> str:
     """A digest of what people write into an object: its labels, annotations and spec.
 
     Annotations that only controllers write are left out, and so is the status. None and an object without content have

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.actions.changes import ActionValue, ObjectTarget
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
+from migrations_app.manifests import JsonMap
 
 LONGEST_WORDS = 200
 DEPLOYED = "deployed"
@@ -53,14 +54,14 @@ def plain_version(text: str) -> str:
     return text.removeprefix("v").partition("+")[0]
 
 
-def delivery_seen(read: Tree | None) -> DeliverySeen:
+def delivery_seen(read: JsonMap | None) -> DeliverySeen:
     """The state that the object reports; `read` None: the object does not exist."""
     if read is None:
         return DeliverySeen()
     return _application(read) if read.get("kind") == "Application" else _helm_release(read)
 
 
-def _helm_release(read: Tree) -> DeliverySeen:
+def _helm_release(read: JsonMap) -> DeliverySeen:
     """The state of a HelmRelease: helm-controller lists releases newest first; before v2, only the last version."""
     generation = value_at(read, ("metadata", "generation"))
     last = value_at(read, ("status", "history", "0"))
@@ -76,7 +77,7 @@ def _helm_release(read: Tree) -> DeliverySeen:
     )
 
 
-def _application(read: Tree) -> DeliverySeen:
+def _application(read: JsonMap) -> DeliverySeen:
     """The state of an Application: the version that Argo CD compared the cluster with, and how its last sync ended."""
     sync, operation = value_at(read, ("status", "sync")), value_at(read, ("status", "operationState"))
     healthy = _text(value_at(read, ("status", "health")), "status") == "Healthy"
@@ -91,7 +92,7 @@ def _application(read: Tree) -> DeliverySeen:
     )
 
 
-def _compares_current_sources(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
+def _compares_current_sources(read: JsonMap, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
     """Whether Argo CD compared the cluster with the sources that the object names now."""
     return all(
         value_at(sync, ("comparedTo", field, *which)) == value_at(read, ("spec", field, *which))
@@ -99,7 +100,7 @@ def _compares_current_sources(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - 
     )
 
 
-def _revision(read: Tree, sync: Any) -> str:  # noqa: ANN401 - plain JSON
+def _revision(read: JsonMap, sync: Any) -> str:  # noqa: ANN401 - plain JSON
     """The version of the chart; with several sources, the version of the first source that names a chart."""
     sources = value_at(read, ("spec", "sources"))
     if not isinstance(sources, list):
@@ -111,7 +112,7 @@ def _revision(read: Tree, sync: Any) -> str:  # noqa: ANN401 - plain JSON
     return revision if isinstance(revision, str) else ""
 
 
-def _condition(read: Tree, kind: str) -> Tree:
+def _condition(read: JsonMap, kind: str) -> JsonMap:
     conditions = value_at(read, ("status", "conditions"))
     rows = (row for row in conditions if isinstance(row, dict)) if isinstance(conditions, list) else ()
     return next((row for row in rows if row.get("type") == kind), {})

@@ -9,10 +9,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from migrations_app.actions.changes import RISKS, ActionValue, ObjectTarget, PlannedRequest, RbacNeed, Risk
-from migrations_app.actions.conditions import Condition, Field, Tree, content_digest, value_at
+from migrations_app.actions.conditions import Condition, Field, content_digest, value_at
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
+from migrations_app.manifests import JsonMap
 
 PLANNER = 1
 """Incremented whenever the meaning of a plan changes: plans with another number are never executed."""
@@ -42,7 +43,7 @@ class SourceObject(ActionValue, frozen=True):
     target: ObjectTarget
     digest: str
 
-    def difference(self, read: Tree | None) -> str:
+    def difference(self, read: JsonMap | None) -> str:
         """How the object differs from the object that was read for the plan, as text; empty if it does not."""
         uid = str(value_at(read, ("metadata", "uid")) or "")
         if uid != self.target.uid:

@@ -13,16 +13,15 @@ from migrations_app.actions.changes import (
     FIELD_MANAGER,
     MARK_PLAN,
     MARK_ROLLOUT,
-    Body,
     ObjectTarget,
     PlannedRequest,
     checked_name,
 )
-from migrations_app.actions.conditions import Tree
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.patches import without_head
 from migrations_app.actions.plan import Plan, Step
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.text_lines import one_line
 from migrations_app.manifests.writer import stream, text_of
 
@@ -184,7 +183,7 @@ def _exclusion_reason(change: PlannedRequest) -> str:
     return "only the cluster holds a status" if change.subresource else ""
 
 
-def _full_object(change: PlannedRequest) -> Body:
+def _full_object(change: PlannedRequest) -> JsonMap:
     """The object as it is sent, with its identifying fields."""
     target = change.target
     place = {"namespace": target.namespace} if target.namespace else {}
@@ -193,7 +192,7 @@ def _full_object(change: PlannedRequest) -> Body:
     return {"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata} | rest
 
 
-def _patch_body(change: PlannedRequest) -> Body:
+def _patch_body(change: PlannedRequest) -> JsonMap:
     if change.verb != "delete":
         return _replacing(_full_object(change)) if change.verb == "patch" else _full_object(change)
     return {"$patch": "delete"} | _full_object(PlannedRequest(verb="patch", target=change.target))
@@ -212,7 +211,7 @@ def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     }
 
 
-def diff_lines(before: Tree | None, after: Tree | None) -> tuple[DiffLine, ...]:
+def diff_lines(before: JsonMap | None, after: JsonMap | None) -> tuple[DiffLine, ...]:
     """The difference of two reads of one object as YAML lines, with some context around each change."""
     lines_before, lines_after = (_lines(tree) for tree in (before, after))
     return tuple(
@@ -224,18 +223,18 @@ def _diff_line(line: str) -> DiffLine:
     return ("@", "") if line.startswith("@@") else (line[:1], line[1:])
 
 
-def _lines(tree: Tree | None) -> list[str]:
+def _lines(tree: JsonMap | None) -> list[str]:
     return text_of(_without_noise(tree)).splitlines() if tree else []
 
 
-def _without_noise(tree: Tree) -> Tree:
+def _without_noise(tree: JsonMap) -> JsonMap:
     """The object without fields that the server maintains, its fields in a fixed order."""
     fields: dict[str, Any] = {key: value for key, value in tree.items() if key != "status"}
     metadata = {key: value for key, value in (tree.get("metadata") or {}).items() if key not in NOISE}
     marks = {
         key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in NOISY_ANNOTATIONS
     }
-    ordered: Tree = _ordered(fields | {"metadata": metadata | ({"annotations": marks} if marks else {})})
+    ordered: JsonMap = _ordered(fields | {"metadata": metadata | ({"annotations": marks} if marks else {})})
     return ordered
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT, Body, PlannedRequest
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT, PlannedRequest
+from migrations_app.actions.conditions import value_at
+from migrations_app.manifests import JsonMap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,7 @@ class ObjectVersion:
     resource_version: str = ""
 
     @classmethod
-    def of(cls, read: Tree | None) -> "ObjectVersion":
+    def of(cls, read: JsonMap | None) -> "ObjectVersion":
         """The version of the object as read."""
         if read is None:
             return cls()
@@ -33,7 +34,7 @@ def marks(rollout: str, digest: str) -> dict[str, str]:
     return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
 
 
-def request_body(change: PlannedRequest, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
+def request_body(change: PlannedRequest, tie: ObjectVersion, *, own: Mapping[str, str]) -> JsonMap:
     """The body to send, with uid and resourceVersion of the read as preconditions. `own`: annotations of karpdash."""
     if change.verb == "delete":
         return _deletion(change.body, tie)
@@ -41,7 +42,7 @@ def request_body(change: PlannedRequest, tie: ObjectVersion, *, own: Mapping[str
         return with_annotations(change.body, own)
     if change.verb == "helm":
         return change.body | {"marks": dict(own)}
-    head: Body = {"uid": tie.uid, "resourceVersion": tie.resource_version}
+    head: JsonMap = {"uid": tie.uid, "resourceVersion": tie.resource_version}
     if change.verb == "apply":
         if not tie.uid:
             return _named(change, with_annotations(change.body, own))
@@ -49,28 +50,28 @@ def request_body(change: PlannedRequest, tie: ObjectVersion, *, own: Mapping[str
     return _with_metadata(change.body, head)
 
 
-def digest_of(body: Body) -> str:
+def digest_of(body: JsonMap) -> str:
     """SHA-256 of the body, for the journal."""
     return hashlib.sha256(msgspec.json.encode(body, order="deterministic")).hexdigest()
 
 
-def _deletion(options: Body, tie: ObjectVersion) -> Body:
+def _deletion(options: JsonMap, tie: ObjectVersion) -> JsonMap:
     preconditions = {"uid": tie.uid, "resourceVersion": tie.resource_version}
     return {"apiVersion": "v1", "kind": "DeleteOptions"} | options | {"preconditions": preconditions}
 
 
-def _named(change: PlannedRequest, body: Body) -> Body:
+def _named(change: PlannedRequest, body: JsonMap) -> JsonMap:
     target = change.target
     place = {"namespace": target.namespace} if target.namespace else {}
     document = {"apiVersion": target.api_version, "kind": target.kind} | body
     return _with_metadata(document, {"name": target.name} | place)
 
 
-def _with_metadata(body: Body, more: Mapping[str, object]) -> Body:
+def _with_metadata(body: JsonMap, more: Mapping[str, object]) -> JsonMap:
     return body | {"metadata": (body.get("metadata") or {}) | dict(more)}
 
 
-def with_annotations(body: Body, own: Mapping[str, str]) -> Body:
+def with_annotations(body: JsonMap, own: Mapping[str, str]) -> JsonMap:
     """A copy of the object or merge patch with these annotations too."""
     metadata = body.get("metadata") or {}
     return body | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | dict(own)}}

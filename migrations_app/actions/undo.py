@@ -18,13 +18,13 @@ from migrations_app.actions.conditions import (
     FieldEquals,
     ListContains,
     Terminating,
-    Tree,
     holds,
 )
 from migrations_app.actions.helm.request import HelmProposal, run_of
 from migrations_app.actions.helm.step import helm_step
 from migrations_app.actions.plan import Step
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 
 LEFT_OUT = (
     "managedFields",
@@ -40,10 +40,10 @@ LEFT_OUT = (
 SECRET = ("data", "stringData")
 
 
-def restorable(read: Tree) -> Tree:
+def restorable(read: JsonMap) -> JsonMap:
     """The object as a manifest that can be applied again; values of a Secret are left out."""
     metadata = {key: value for key, value in (read.get("metadata") or {}).items() if key not in LEFT_OUT}
-    fields: Tree = {key: value for key, value in read.items() if key != "status"} | {"metadata": metadata}
+    fields: JsonMap = {key: value for key, value in read.items() if key != "status"} | {"metadata": metadata}
     if read.get("kind") == "Secret":
         fields = {key: value for key, value in fields.items() if key not in SECRET}
     return fields
@@ -72,7 +72,7 @@ class UndoStep:
 def inverses(
     applied: tuple[Step, ...],
     *,
-    objects: Mapping[ObjectTarget, Tree],
+    objects: Mapping[ObjectTarget, JsonMap],
     made: Mapping[str, str],
     helm: HelmProposal | None = None,
 ) -> Iterator[UndoStep]:
@@ -96,7 +96,7 @@ def _inverse(
     step: Step,
     change: PlannedRequest,
     *,
-    objects: Mapping[ObjectTarget, Tree],
+    objects: Mapping[ObjectTarget, JsonMap],
     made: Mapping[str, str],
     written: set[tuple[str, Field]],
 ) -> UndoStep:
@@ -122,7 +122,7 @@ def _helm_rollback(
     step: Step,
     change: PlannedRequest,
     *,
-    objects: Mapping[ObjectTarget, Tree],
+    objects: Mapping[ObjectTarget, JsonMap],
     made: Mapping[str, str],
     helm: HelmProposal | None,
 ) -> UndoStep:
@@ -157,11 +157,11 @@ def _bound_to_uid(step: Step, undo: PlannedRequest, *, made: Mapping[str, str]) 
     return msgspec.structs.replace(undo, target=msgspec.structs.replace(undo.target, uid=uid))
 
 
-def _is_gone(undo: PlannedRequest, read: Tree | None) -> bool:
+def _is_gone(undo: PlannedRequest, read: JsonMap | None) -> bool:
     return holds(Deleted(), read, uid=undo.target.uid)
 
 
-def _recreate(step: Step, undo: PlannedRequest, *, read: Tree | None) -> UndoStep:
+def _recreate(step: Step, undo: PlannedRequest, *, read: JsonMap | None) -> UndoStep:
     """The step that creates the deleted object again; a step that sends nothing if that was done already."""
     if read is None:
         return _undo_step(step, undo)
@@ -170,12 +170,12 @@ def _recreate(step: Step, undo: PlannedRequest, *, read: Tree | None) -> UndoSte
     raise Unavailable(f"{undo.target.display_name} was created again with other content", code="changed")
 
 
-def _content(tree: Tree) -> Tree:
+def _content(tree: JsonMap) -> JsonMap:
     return {key: value for key, value in restorable(tree).items() if key != "metadata"}
 
 
 def _refuse_changed(
-    step: Step, change: PlannedRequest, *, read: Tree | None, written: set[tuple[str, Field]], uid: str
+    step: Step, change: PlannedRequest, *, read: JsonMap | None, written: set[tuple[str, Field]], uid: str
 ) -> None:
     """Raises Unavailable unless each field is as the step left it; fields that a later step overwrote belong to that
     step.

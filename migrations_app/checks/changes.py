@@ -4,18 +4,17 @@ No text for tools belongs here: `checks/render` has one module per tool that wri
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from migrations_app.karpenter.versions import parse
+from migrations_app.manifests import JsonMap
 
 When = Literal["before", "landing", "after", "person"]
 """When a change is made: before the upgrade of the hop, together with it (`landing`), after it, or once a `person` has
 filled something in."""
 Propagation = Literal["background", "foreground", "orphan"]
-Body: TypeAlias = dict[str, Any]
-"""Plain JSON."""
 
 
 class ChangeTarget(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -90,7 +89,7 @@ class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
     """A patch of one object: a map is a merge patch (null removes a field), a list a JSON patch (RFC 6902)."""
 
     target: ChangeTarget
-    body: Body | tuple[Body, ...]
+    body: JsonMap | tuple[JsonMap, ...]
     subresource: str = ""
     guard: tuple[tuple[str, ...], ...] = ()
     """Read-only programs, piped into each other: the patch is made only if the last one succeeds. Empty if nothing has
@@ -100,7 +99,7 @@ class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
 class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
     """A complete object, created or changed to what `manifest` says."""
 
-    manifest: Body
+    manifest: JsonMap
 
     @property
     def target(self) -> ChangeTarget:
@@ -178,7 +177,7 @@ class IamStatements(ChangeBase, frozen=True, kw_only=True, tag="iam"):
     """The ARN of the role; empty for the controller's role if its ARN is unknown: then a person attaches the policy."""
     policy: str
     """The name of the policy."""
-    statements: tuple[Body, ...]
+    statements: tuple[JsonMap, ...]
     inline: bool = False
     removed: bool = False
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from migrations_app.karpenter import kinds, labels
+from migrations_app.manifests import JsonMap
 
-Tree = dict[str, Any]
 CONVERTED: Final = (kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, kinds.EC2_NODE_CLASS.crd_name)
 """The names of the CRDs whose objects are converted."""
 NEVER: Final = "Never"
@@ -30,7 +30,7 @@ _UBUNTU_DISK: Final = {
 _ALIASES: Final = labels.ALIAS_VERSION_COMPATIBILITY
 
 
-def converted(document: Mapping[str, Any], api_version: str, *, expire_after: str | None = None) -> Tree:
+def converted(document: Mapping[str, Any], api_version: str, *, expire_after: str | None = None) -> JsonMap:
     """Returns the object in that apiVersion; the argument is not changed, and returned as it is where it has that
     version already. `expire_after` is what a NodeClaim gets from its NodePool in v1; None leaves it out.
     """
@@ -47,7 +47,7 @@ def converted(document: Mapping[str, Any], api_version: str, *, expire_after: st
     return {**document, "apiVersion": api_version, "metadata": metadata, "spec": spec}
 
 
-def _pool_to_v1(spec: Tree, annotations: Tree) -> Tree:
+def _pool_to_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     template, disruption = _tree(spec.get("template")), _tree(spec.get("disruption"))
     beta = _tree(template.get("spec"))
     inner = _claim_to_v1(beta, annotations)
@@ -57,7 +57,7 @@ def _pool_to_v1(spec: Tree, annotations: Tree) -> Tree:
     return {**spec, "template": {**template, "spec": inner}, "disruption": _disruption_to_v1(disruption)}
 
 
-def _disruption_to_v1(beta: Tree) -> Tree:
+def _disruption_to_v1(beta: JsonMap) -> JsonMap:
     """The disruption of v1. WhenUnderutilized had no consolidateAfter, so the webhook writes 0s, even over Never."""
     kept = {key: value for key, value in beta.items() if key != "expireAfter"}
     if beta.get("consolidationPolicy") == "WhenEmpty":
@@ -65,7 +65,7 @@ def _disruption_to_v1(beta: Tree) -> Tree:
     return {**kept, "consolidationPolicy": _V1_POLICY, "consolidateAfter": "0s"}
 
 
-def _claim_to_v1(spec: Tree, annotations: Tree) -> Tree:
+def _claim_to_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     kept = {key: value for key, value in spec.items() if key != "kubelet"}
     if kubelet := spec.get("kubelet"):
         annotations[labels.KUBELET_COMPATIBILITY] = _json(kubelet)
@@ -75,7 +75,7 @@ def _claim_to_v1(spec: Tree, annotations: Tree) -> Tree:
     return kept | {"nodeClassRef": {"group": group, "kind": kind, "name": beta.get("name") or ""}}
 
 
-def _class_to_v1(spec: Tree, annotations: Tree) -> Tree:
+def _class_to_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     family, terms = spec.get("amiFamily"), spec.get("amiSelectorTerms") or []
     version = annotations.pop(_ALIASES, "latest")
     if family == "Ubuntu":
@@ -93,7 +93,7 @@ def _class_to_v1(spec: Tree, annotations: Tree) -> Tree:
     return spec
 
 
-def _pool_from_v1(spec: Tree, annotations: Tree) -> Tree:
+def _pool_from_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     template, disruption = _tree(spec.get("template")), dict(_tree(spec.get("disruption")))
     inner = _claim_from_v1(_tree(template.get("spec")), annotations)
     disruption["expireAfter"] = _tree(template.get("spec")).get("expireAfter") or _DEFAULT_EXPIRY
@@ -103,7 +103,7 @@ def _pool_from_v1(spec: Tree, annotations: Tree) -> Tree:
     return {**spec, "template": {**template, "spec": inner}, "disruption": disruption}
 
 
-def _claim_from_v1(spec: Tree, annotations: Tree) -> Tree:
+def _claim_from_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     """The spec without the fields that v1beta1 does not have."""
     kept = {key: value for key, value in spec.items() if key not in ("expireAfter", "terminationGracePeriod")}
     if stored := annotations.pop(labels.KUBELET_COMPATIBILITY, ""):
@@ -117,7 +117,7 @@ def _claim_from_v1(spec: Tree, annotations: Tree) -> Tree:
     return kept
 
 
-def _class_from_v1(spec: Tree, annotations: Tree) -> Tree:
+def _class_from_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     terms = spec.get("amiSelectorTerms") or []
     alias = next((str(term["alias"]) for term in terms if term.get("alias")), "")
     family, _, version = alias.partition("@")
@@ -134,7 +134,7 @@ def _class_from_v1(spec: Tree, annotations: Tree) -> Tree:
     return spec | ({"amiSelectorTerms": left} if left else {})
 
 
-def _tree(value: object) -> Tree:
+def _tree(value: object) -> JsonMap:
     """The value if it is a mapping, or else an empty one: a healthy API server stores nothing else here."""
     return value if isinstance(value, dict) else {}
 
@@ -143,7 +143,7 @@ def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-_CONVERTERS: dict[str, tuple[Callable[[Tree, Tree], Tree], Callable[[Tree, Tree], Tree]]] = {
+_CONVERTERS: dict[str, tuple[Callable[[JsonMap, JsonMap], JsonMap], Callable[[JsonMap, JsonMap], JsonMap]]] = {
     kinds.NODE_POOL.kind: (_pool_to_v1, _pool_from_v1),
     kinds.NODE_CLAIM.kind: (_claim_to_v1, _claim_from_v1),
     kinds.EC2_NODE_CLASS.kind: (_class_to_v1, _class_from_v1),

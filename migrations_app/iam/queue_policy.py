@@ -7,6 +7,7 @@ from typing import Any
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.evaluate import Evaluation, IamRequest, evaluate
 from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.nesting import parse_json
 
 SENDERS = ("events.amazonaws.com", "sqs.amazonaws.com")
@@ -14,8 +15,6 @@ SENDERS = ("events.amazonaws.com", "sqs.amazonaws.com")
 SEND = "sqs:SendMessage"
 _NAME = "queue policy"
 _PRINCIPALS = frozenset({"Principal", "NotPrincipal"})
-
-Document = dict[str, Any]
 
 
 def may_send(text: str, *, service: str, queue_arn: str, account: str) -> Evaluation:
@@ -44,7 +43,7 @@ def for_service(text: str, service: str) -> IamPolicy:
     return IamPolicy(name=_NAME, version=policy.version, statements=tuple(spoken))
 
 
-def statements_of(text: str) -> list[Document]:
+def statements_of(text: str) -> list[JsonMap]:
     """The statements in their original form; empty if the queue has no policy. Raises InvalidPolicy."""
     statements = _document(text).get("Statement", [])
     listed = [statements] if isinstance(statements, dict) else statements
@@ -53,7 +52,7 @@ def statements_of(text: str) -> list[Document]:
     return listed
 
 
-def with_sender(text: str, *, services: tuple[str, ...], queue_arn: str) -> Document:
+def with_sender(text: str, *, services: tuple[str, ...], queue_arn: str) -> JsonMap:
     """The policy plus one statement that lets these services send. Raises InvalidPolicy."""
     added = {"Effect": "Allow", "Principal": {"Service": list(services)}, "Action": SEND, "Resource": queue_arn}
     return {"Version": _version(text), "Statement": [*statements_of(text), added]}
@@ -77,7 +76,7 @@ def _version(text: str) -> str:
     return str(_document(text).get("Version", "2008-10-17"))
 
 
-def _speaks_of(item: Document, service: str) -> bool:
+def _speaks_of(item: JsonMap, service: str) -> bool:
     if "NotPrincipal" in item:
         return not _names(item["NotPrincipal"], service)
     if "Principal" not in item:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.versions import Release, within
+from migrations_app.manifests import JsonMap
 
-Tree = dict[str, Any]
 POOLS, CLAIMS, CLASSES = kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, kinds.EC2_NODE_CLASS.crd_name
 
 REQUIRED_IN_V1 = {
@@ -94,7 +94,7 @@ def paths_of(crd: str, version: str) -> tuple[str, ...]:
     return tuple(mark.path for mark in FIELD_MARKS if (mark.crd, mark.version) == (crd, version))
 
 
-def has(schema: Tree, path: str) -> bool:
+def has(schema: JsonMap, path: str) -> bool:
     """Whether the schema has that field; the path is written as in FIELD_MARKS."""
     path, equals, value = path.partition("=")
     schema_node: Any = schema
@@ -106,12 +106,12 @@ def has(schema: Tree, path: str) -> bool:
     return bool(schema_node) and (not equals or (isinstance(allowed, list) and value in allowed))
 
 
-def pruned(schema: Tree, paths: Iterable[str]) -> Tree:
+def pruned(schema: JsonMap, paths: Iterable[str]) -> JsonMap:
     """A small schema for which `has` gives the same answers for those paths."""
     return sketched(path for path in paths if has(schema, path))
 
 
-def _draw(schema: Tree, path: str) -> None:
+def _draw(schema: JsonMap, path: str) -> None:
     path, _, value = path.partition("=")
     schema_node = schema
     for step in path.split("."):
@@ -124,9 +124,9 @@ def _draw(schema: Tree, path: str) -> None:
         schema_node |= {"type": "string", "enum": [*schema_node.get("enum", ()), value]}
 
 
-def sketched(paths: Iterable[str]) -> Tree:
+def sketched(paths: Iterable[str]) -> JsonMap:
     """A schema that has exactly those fields."""
-    schema: Tree = {"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "object"}}}
+    schema: JsonMap = {"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "object"}}}
     for path in paths:
         _draw(schema, path)
     return schema

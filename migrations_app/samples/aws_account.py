@@ -38,7 +38,7 @@ from migrations_app.inventory.objects.capacity import (
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.vcpu_quotas import QUOTA_CODES
-from migrations_app.samples.kubernetes_objects import Doc
+from migrations_app.manifests import JsonMap
 
 ACCOUNT = "111122223333"
 CONTROLLER = "KarpenterController"
@@ -70,7 +70,7 @@ class SampleAwsAccount:
     pod_identity: bool = False
     queue: str = ""
     profiles: Sequence[str] = ()
-    docs: Sequence[Doc] = field(default=())
+    docs: Sequence[JsonMap] = field(default=())
     measured_at: str = MEASURED_AT
 
 
@@ -157,7 +157,7 @@ class SampleAws:
         return Queue(name=name, exists=True, arn=arn, policy=policy, retention_seconds=300, managed_encryption=True)
 
     @property
-    def _instances(self) -> list[Doc]:
+    def _instances(self) -> list[JsonMap]:
         """The objects that each stand for an instance."""
         return [doc for doc in self._account.docs if doc["kind"] in ("Machine", "NodeClaim")]
 
@@ -250,7 +250,7 @@ class SampleAws:
             "Condition": {"StringEquals": {f"{issuer}:sub": subject, f"{issuer}:aud": "sts.amazonaws.com"}},
         }]})  # fmt: skip
 
-    def _tags(self, doc: Doc) -> tuple[tuple[str, str], ...]:
+    def _tags(self, doc: JsonMap) -> tuple[tuple[str, str], ...]:
         """The tags of the instance behind a Machine or NodeClaim that a scan reads."""
         key = labels.PROVISIONER_NAME if doc["kind"] == "Machine" else labels.NODEPOOL
         tags = {f"kubernetes.io/cluster/{self._account.cluster}": "owned", key: doc["metadata"]["labels"][key]}
@@ -283,7 +283,7 @@ def _trust(service: str, *actions: str) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def _document(name: str, body: Doc) -> PolicyDocument:
+def _document(name: str, body: JsonMap) -> PolicyDocument:
     arn = f"arn:aws:iam::{ACCOUNT}:policy/{name}"
     return PolicyDocument(
         name=name, kind="customer_managed", text=json.dumps(body), size=size_of(body), arn=arn, version="v3"

@@ -7,10 +7,10 @@ from typing import Any
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import release
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.aws_account import SampleAwsAccount
 from migrations_app.samples.karpenter_objects import Launched
 from migrations_app.samples.kubernetes_objects import (
-    Doc,
     Strings,
     budget,
     containers,
@@ -36,7 +36,7 @@ class ClusterBuilder:
     name: str
     kubernetes: str
     region: str = "eu-central-1"
-    docs: list[Doc] = field(default_factory=list)
+    docs: list[JsonMap] = field(default_factory=list)
     managed: list[str] = field(default_factory=list)
 
     @property
@@ -44,7 +44,7 @@ class ClusterBuilder:
         return f"v{self.kubernetes}.4-eks-a5df82a"
 
     @property
-    def version(self) -> Doc:
+    def version(self) -> JsonMap:
         return server_version(self.kubernetes)
 
     def account(self, *granted: str, **more: Any) -> SampleAwsAccount:  # noqa: ANN401 - the fields of Account
@@ -58,7 +58,7 @@ class ClusterBuilder:
             **{"queue": self.name} | more,
         )
 
-    def add(self, *docs: Doc) -> None:
+    def add(self, *docs: JsonMap) -> None:
         self.docs.extend(docs)
 
     def node_group(self, name: str, count: int, *, instance_type: str = "m6i.large") -> list[str]:
@@ -112,7 +112,7 @@ class ClusterBuilder:
         image: str = "",
         kind: str = "Deployment",
         annotations: Strings | None = None,
-        placement: Doc | None = None,
+        placement: JsonMap | None = None,
         spare: int | None = None,
     ) -> None:
         """A workload with its pods; with `spare` also a PodDisruptionBudget that allows that many pods to be
@@ -126,7 +126,7 @@ class ClusterBuilder:
             self.add(budget(name, namespace, healthy=replicas, allowed=spare, maxUnavailable=spare))
 
 
-def _hashed(doc: Doc) -> tuple[str, str]:
+def _hashed(doc: JsonMap) -> tuple[str, str]:
     """The pool and the node class whose hashes an object carries; empty if it carries none."""
     match doc["kind"]:
         case "NodePool":

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import KINDS
+from migrations_app.manifests import JsonMap
 from migrations_app.samples import stories as package
 from migrations_app.samples.aws_account import SampleAws
-from migrations_app.samples.kubernetes_objects import Doc, namespaces_of, uid_of
+from migrations_app.samples.kubernetes_objects import namespaces_of, uid_of
 from migrations_app.samples.story import Story
 
 MADE_AT = "2026-10-01T06:00:00Z"
@@ -36,7 +37,7 @@ def _load(name: str) -> Story:
     return dataclasses.replace(story, docs=tuple(_with_own_uids(story.name, story.docs)))
 
 
-def _with_own_uids(cluster: str, docs: Iterable[Doc]) -> Iterator[Doc]:
+def _with_own_uids(cluster: str, docs: Iterable[JsonMap]) -> Iterator[JsonMap]:
     """The objects with uids made of cluster, kind, namespace and name; owner references follow.
 
     The builders make uids of names alone: a budget has that of its workload, and every cluster the same kube-system.
@@ -46,7 +47,7 @@ def _with_own_uids(cluster: str, docs: Iterable[Doc]) -> Iterator[Doc]:
     for doc in objects:
         metadata = doc["metadata"]
         namespace = metadata.get("namespace", "")
-        own: Doc = {"uid": uid_of(cluster, doc["kind"], namespace, metadata["name"])}
+        own: JsonMap = {"uid": uid_of(cluster, doc["kind"], namespace, metadata["name"])}
         if references := metadata.get("ownerReferences"):
             own["ownerReferences"] = [
                 _reference(cluster, reference, namespace=namespace, keys=keys) for reference in references
@@ -54,7 +55,7 @@ def _with_own_uids(cluster: str, docs: Iterable[Doc]) -> Iterator[Doc]:
         yield doc | {"metadata": metadata | own}
 
 
-def _reference(cluster: str, reference: Doc, *, namespace: str, keys: set[tuple[str, str, str]]) -> Doc:
+def _reference(cluster: str, reference: JsonMap, *, namespace: str, keys: set[tuple[str, str, str]]) -> JsonMap:
     """The reference with the uid of that owner: an object without a namespace, or one in that of the dependent."""
     kind, name = reference["kind"], reference["name"]
     return reference | {"uid": uid_of(cluster, kind, "" if (kind, "", name) in keys else namespace, name)}
@@ -72,7 +73,7 @@ def files(story: Story) -> Mapping[str, bytes]:
     }
 
 
-def with_managed_fields(doc: Doc) -> Doc:
+def with_managed_fields(doc: JsonMap) -> JsonMap:
     """The object with an entry of the controller, if it is one of Karpenter's: an API server shows managed fields."""
     metadata, kind = doc["metadata"], kinds.find(doc["kind"], group=doc["apiVersion"].rpartition("/")[0])
     if kind not in kinds.KARPENTER_KINDS or "managedFields" in metadata:
@@ -86,7 +87,7 @@ def aws(story: Story) -> SampleAws | None:
     return SampleAws(story.aws) if story.aws else None
 
 
-def _manifest(story: Story) -> Doc:
+def _manifest(story: Story) -> JsonMap:
     """The manifest of a dump of the whole cluster, with the refused lists."""
     return {
         "schema": "karpdash/bundle/v1",
@@ -97,7 +98,7 @@ def _manifest(story: Story) -> Doc:
     }
 
 
-def _refused(plural: str, *, reason: str, detail: str) -> Doc:
+def _refused(plural: str, *, reason: str, detail: str) -> JsonMap:
     kind = next(kind for kind in KINDS if kind.plural == plural)
     return {"group": kind.group, "plural": plural, "seen": False, "why": reason, "detail": detail}
 
@@ -110,10 +111,10 @@ def write(story: Story, folder: Path) -> None:
         (folder / name).write_bytes(body)
 
 
-def _plural(doc: Doc) -> str:
+def _plural(doc: JsonMap) -> str:
     kind = kinds.find(doc["kind"], group=doc["apiVersion"].rpartition("/")[0])
     return kind.plural if kind else ""
 
 
-def _json(body: Doc) -> bytes:
+def _json(body: JsonMap) -> bytes:
     return json.dumps(body, indent=1, sort_keys=True).encode()

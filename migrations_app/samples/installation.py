@@ -11,7 +11,8 @@ from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.crds import Crd, marks_of, sketched
 from migrations_app.karpenter.releases import crd_set, find
 from migrations_app.karpenter.versions import minor_order, release
-from migrations_app.samples.kubernetes_objects import Doc, doc, meta, pods_of, template, workload
+from migrations_app.manifests import JsonMap
+from migrations_app.samples.kubernetes_objects import doc, meta, pods_of, template, workload
 from migrations_app.samples.rbac import cluster_roles
 
 CONTAINER = "controller"
@@ -30,7 +31,7 @@ class Install:
     cluster: str
     version: str
     namespace: str = "kube-system"
-    values: Doc = field(default_factory=dict)
+    values: JsonMap = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     role: str = "arn:aws:iam::111122223333:role/KarpenterController"
     helm: bool = True
@@ -63,10 +64,10 @@ def _prefix(version: str) -> str:
     return row.tag_prefix if row else ""
 
 
-def controller(install: Install, nodes: Sequence[str]) -> list[Doc]:
+def controller(install: Install, nodes: Sequence[str]) -> list[JsonMap]:
     """The Deployment, its pods, its Service with endpoints, its service account and its permissions."""
     image = f"public.ecr.aws/karpenter/controller:{install.chart_version}@sha256:" + "9f" * 32
-    spec: Doc = {
+    spec: JsonMap = {
         "serviceAccountName": "karpenter",
         "priorityClassName": "system-cluster-critical",
         "affinity": _away_from_its_own_nodes(install.version),
@@ -94,11 +95,11 @@ def controller(install: Install, nodes: Sequence[str]) -> list[Doc]:
     return [deployment, *pods, *_service(install, pods), _account(install), *rights]
 
 
-def _env(values: Mapping[str, str]) -> list[Doc]:
+def _env(values: Mapping[str, str]) -> list[JsonMap]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def _away_from_its_own_nodes(version: str) -> Doc:
+def _away_from_its_own_nodes(version: str) -> JsonMap:
     """The chart's affinity: not on nodes that Karpenter launched. Its keys depend on the generation."""
     order = minor_order(release(version).minor)
     keys = [labels.PROVISIONER_NAME] if order <= (0, 32) else []
@@ -107,7 +108,7 @@ def _away_from_its_own_nodes(version: str) -> Doc:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
-def _service(install: Install, pods: Sequence[Doc]) -> list[Doc]:
+def _service(install: Install, pods: Sequence[JsonMap]) -> list[JsonMap]:
     ports = [{"name": "http-metrics", "port": 8080 if minor_order(release(install.version).minor) >= (1, 0) else 8000}]
     if install.env.get("DISABLE_WEBHOOK", "false") == "false" and minor_order(release(install.version).minor) < (1, 1):
         ports += [{"name": "https-webhook", "port": 8443}]
@@ -125,7 +126,7 @@ def _service(install: Install, pods: Sequence[Doc]) -> list[Doc]:
     ]
 
 
-def _account(install: Install) -> Doc:
+def _account(install: Install) -> JsonMap:
     role = {labels.ROLE_ARN: install.role} if install.role else {}
     return doc(
         "v1",
@@ -134,7 +135,7 @@ def _account(install: Install) -> Doc:
     )
 
 
-def helm_record(install: Install, *, chart: str = "karpenter", manifest: str = "") -> Doc:
+def helm_record(install: Install, *, chart: str = "karpenter", manifest: str = "") -> JsonMap:
     """The Secret in which Helm 3 stores a deployed release, in Helm's encoding."""
     body = {
         "name": chart,
@@ -175,13 +176,13 @@ class Crds:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-def crds(shape: Crds) -> list[Doc]:
+def crds(shape: Crds) -> list[JsonMap]:
     """The CRDs of that release; of their schemas only the fields that distinguish releases."""
     shipped = crd_set(release(shape.version))
     return [_crd(row, shape) for row in shipped.crds] if shipped else []
 
 
-def _crd(row: Crd, shape: Crds) -> Doc:
+def _crd(row: Crd, shape: Crds) -> JsonMap:
     versions = [
         {
             "name": v.name,
@@ -191,7 +192,7 @@ def _crd(row: Crd, shape: Crds) -> Doc:
         }
         for v in row.versions
     ]
-    spec: Doc = {
+    spec: JsonMap = {
         "group": row.kind.group,
         "names": {"kind": row.kind.kind, "plural": row.kind.plural},
         "scope": "Namespaced" if row.kind.namespaced else "Cluster",
@@ -208,12 +209,12 @@ def _crd(row: Crd, shape: Crds) -> Doc:
     return doc("apiextensions.k8s.io/v1", "CustomResourceDefinition", metadata=metadata, spec=spec, status=status)
 
 
-def _schema(row: Crd, version: str, *, shipped: str) -> Doc:
+def _schema(row: Crd, version: str, *, shipped: str) -> JsonMap:
     marks = marks_of(row.name, version, running=release(shipped))
     return {"openAPIV3Schema": sketched(mark.path for mark in marks)}
 
 
-def _conversion(namespace: str, name: str, *, group: str) -> Doc:
+def _conversion(namespace: str, name: str, *, group: str) -> JsonMap:
     service = {"namespace": namespace, "name": name, "path": f"/conversion/{group}", "port": 8443}
     webhook = {
         "clientConfig": {"service": service, "caBundle": "LS0tLS1CRUdJTg=="},
@@ -222,7 +223,7 @@ def _conversion(namespace: str, name: str, *, group: str) -> Doc:
     return {"strategy": "Webhook", "webhook": webhook}
 
 
-def admission_webhook(name: str, *, namespace: str, mutating: bool = False) -> Doc:
+def admission_webhook(name: str, *, namespace: str, mutating: bool = False) -> JsonMap:
     """An admission webhook configuration as the controllers of 0.32 to 0.37 create it."""
     group = "karpenter.k8s.aws" if name.endswith("aws") else "karpenter.sh"
     webhook = {

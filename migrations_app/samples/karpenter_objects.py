@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from migrations_app.samples.kubernetes_objects import Doc, doc, machine_labels, meta, node, owner, suffix, token
+from migrations_app.manifests import JsonMap
+from migrations_app.samples.kubernetes_objects import doc, machine_labels, meta, node, owner, suffix, token
 
 CAPACITY = "karpenter.sh/capacity-type"
 TERMINATION = "karpenter.sh/termination"
@@ -18,13 +19,13 @@ AMD64: SampleRequirement = ("kubernetes.io/arch", "In", ("amd64",))
 LARGE_ENOUGH: SampleRequirement = ("karpenter.k8s.aws/instance-category", "In", ("c", "m", "r"))
 
 
-def _requirements(rows: Sequence[SampleRequirement]) -> list[Doc]:
+def _requirements(rows: Sequence[SampleRequirement]) -> list[JsonMap]:
     return [{"key": key, "operator": operator, "values": list(values)} for key, operator, values in rows]
 
 
-def provisioner(name: str, *rows: SampleRequirement, template: str, **more: object) -> Doc:
+def provisioner(name: str, *rows: SampleRequirement, template: str, **more: object) -> JsonMap:
     """A v1alpha5 Provisioner with consolidation; `more` are further fields of its spec."""
-    spec: Doc = {
+    spec: JsonMap = {
         "consolidation": {"enabled": True},
         "limits": {"resources": {"cpu": "200"}},
         "providerRef": {"name": template},
@@ -34,18 +35,18 @@ def provisioner(name: str, *rows: SampleRequirement, template: str, **more: obje
     return doc("karpenter.sh/v1alpha5", "Provisioner", metadata=metadata, spec=spec | more)
 
 
-def node_template(name: str, *, cluster: str, **more: object) -> Doc:
+def node_template(name: str, *, cluster: str, **more: object) -> JsonMap:
     """A v1alpha1 AWSNodeTemplate with discovery by tag."""
     discovery = {"karpenter.sh/discovery": cluster}
-    spec: Doc = {"amiFamily": "AL2", "subnetSelector": discovery, "securityGroupSelector": discovery}
+    spec: JsonMap = {"amiFamily": "AL2", "subnetSelector": discovery, "securityGroupSelector": discovery}
     return doc("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", metadata=meta(name, generation=2), spec=spec | more)
 
 
-def pool(name: str, *rows: SampleRequirement, node_class: str, version: str, **more: object) -> Doc:
+def pool(name: str, *rows: SampleRequirement, node_class: str, version: str, **more: object) -> JsonMap:
     """A NodePool in v1beta1 or v1; `more` go to the spec of its node template."""
     reference = {"kind": "EC2NodeClass", "name": node_class} | _class_group(version)
-    spec: Doc = {"nodeClassRef": reference, "requirements": _requirements(rows)}
-    disruption: Doc = {"budgets": [{"nodes": "10%"}]}
+    spec: JsonMap = {"nodeClassRef": reference, "requirements": _requirements(rows)}
+    disruption: JsonMap = {"budgets": [{"nodes": "10%"}]}
     if version == "v1":
         disruption |= {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"}
         spec["expireAfter"] = "720h"
@@ -61,12 +62,12 @@ def _class_group(version: str) -> dict[str, str]:
     return {"group": "karpenter.k8s.aws"} if version == "v1" else {"apiVersion": "karpenter.k8s.aws/v1beta1"}
 
 
-def node_class(name: str, *, cluster: str, version: str, **more: object) -> Doc:
+def node_class(name: str, *, cluster: str, version: str, **more: object) -> JsonMap:
     """An EC2NodeClass with discovery by tag."""
     terms = [{"tags": {"karpenter.sh/discovery": cluster}}]
     image = {"amiSelectorTerms": [{"alias": "al2023@v20260901"}]} if version == "v1" else {"amiFamily": "AL2023"}
     selectors = {"subnetSelectorTerms": terms, "securityGroupSelectorTerms": terms}
-    spec: Doc = {"role": f"KarpenterNodeRole-{cluster}"} | selectors
+    spec: JsonMap = {"role": f"KarpenterNodeRole-{cluster}"} | selectors
     metadata = meta(name, generation=2, finalizers=["karpenter.k8s.aws/termination"])
     status = {"conditions": [{"type": "Ready", "status": "True"}]} if version == "v1" else {}
     return doc(
@@ -116,12 +117,12 @@ class Launched:
         }
 
 
-def _conditions(prefix: str, status: Mapping[str, str] | None = None) -> list[Doc]:
+def _conditions(prefix: str, status: Mapping[str, str] | None = None) -> list[JsonMap]:
     states = {f"{prefix}{word}": "True" for word in ("Launched", "Registered", "Initialized")} | {"Ready": "True"}
     return [{"type": kind, "status": value, "reason": kind} for kind, value in (states | dict(status or {})).items()]
 
 
-def machine(launched: Launched, *, template: str, hashed: bool = True) -> list[Doc]:
+def machine(launched: Launched, *, template: str, hashed: bool = True) -> list[JsonMap]:
     """A Machine and its node. `hashed=False`: launched before 0.30, so it can never drift."""
     labels = launched.labels | {"karpenter.sh/provisioner-name": launched.pool}
     annotations = {"karpenter.sh/managed-by": launched.cluster}
@@ -152,7 +153,7 @@ def claim(
     born_as: str = "",
     annotations: Mapping[str, str] | None = None,
     status: Mapping[str, str] | None = None,
-) -> list[Doc]:
+) -> list[JsonMap]:
     """A NodeClaim and its node. `born_as` is the API version in the node's owner reference."""
     labels = launched.labels | {"karpenter.sh/nodepool": launched.pool}
     by = owner("NodePool", launched.pool, api_version=f"karpenter.sh/{born_as or version}", controller=False)
@@ -160,13 +161,13 @@ def claim(
     metadata = meta(launched.claim, labels=labels, annotations=marks, finalizers=[TERMINATION], ownerReferences=[by])
     reference = {"kind": "EC2NodeClass", "name": node_class} | _class_group(version)
     state = {"providerID": launched.provider_id, "nodeName": launched.node, "conditions": _conditions("", status)}
-    spec: Doc = {"nodeClassRef": reference} | ({"expireAfter": "720h"} if version == "v1" else {})
+    spec: JsonMap = {"nodeClassRef": reference} | ({"expireAfter": "720h"} if version == "v1" else {})
     document = doc(f"karpenter.sh/{version}", "NodeClaim", metadata=metadata, spec=spec, status=state)
     node_owner = owner("NodeClaim", launched.claim, api_version=f"karpenter.sh/{born_as or version}")
     return [document, _node_of(launched, labels, by=node_owner)]
 
 
-def _node_of(launched: Launched, labels: Mapping[str, str], *, by: Doc) -> Doc:
+def _node_of(launched: Launched, labels: Mapping[str, str], *, by: JsonMap) -> JsonMap:
     return node(
         launched.node,
         kubelet=launched.kubelet,

@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-Doc = dict[str, Any]
+from migrations_app.manifests import JsonMap
+
 Strings = Mapping[str, str]
 
 BORN = "2026-09-14T08:20:11Z"
@@ -23,9 +24,9 @@ def suffix(*words: object) -> str:
     return "".join(alphabet[number // len(alphabet) ** place % len(alphabet)] for place in range(5))
 
 
-def meta(name: str, namespace: str = "", **more: Any) -> Doc:  # noqa: ANN401 - the optional fields of metadata
+def meta(name: str, namespace: str = "", **more: Any) -> JsonMap:  # noqa: ANN401 - the optional fields of metadata
     """Metadata with a stable uid; empty fields are left out, as in the API server."""
-    metadata: Doc = {"name": name}
+    metadata: JsonMap = {"name": name}
     if namespace:
         metadata["namespace"] = namespace
     metadata |= {"uid": uid_of(namespace, name), "resourceVersion": str(int(token(name, length=6), 16))}
@@ -39,7 +40,7 @@ def uid_of(*words: str) -> str:
     return "-".join((digits[:8], digits[8:12], f"4{digits[13:16]}", f"a{digits[17:20]}", digits[20:]))
 
 
-def owner(kind: str, name: str, *, api_version: str, controller: bool = True) -> Doc:
+def owner(kind: str, name: str, *, api_version: str, controller: bool = True) -> JsonMap:
     """One entry of ownerReferences."""
     return {
         "apiVersion": api_version,
@@ -51,13 +52,13 @@ def owner(kind: str, name: str, *, api_version: str, controller: bool = True) ->
     }
 
 
-def doc(api_version: str, kind: str, *, metadata: Doc, **rest: Any) -> Doc:  # noqa: ANN401 - spec, status, data...
+def doc(api_version: str, kind: str, *, metadata: JsonMap, **rest: Any) -> JsonMap:  # noqa: ANN401 - spec, status, data...
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata} | rest
 
 
-def node(name: str, *, kubelet: str, provider_id: str, **more: Any) -> Doc:  # noqa: ANN401 - fields of metadata
+def node(name: str, *, kubelet: str, provider_id: str, **more: Any) -> JsonMap:  # noqa: ANN401 - fields of metadata
     """A Ready node; `taints` among `more` go to its spec, `capacity` to its status."""
-    spec: Doc = {"providerID": provider_id}
+    spec: JsonMap = {"providerID": provider_id}
     capacity = more.pop("capacity", None)
     if taints := more.pop("taints", None):
         spec["taints"] = taints
@@ -79,22 +80,22 @@ def machine_labels(*, instance_type: str, zone: str, arch: str = "amd64") -> dic
     }
 
 
-def template(labels: Strings, spec: Doc, *, annotations: Strings | None = None) -> Doc:
-    metadata: Doc = {"labels": dict(labels)}
+def template(labels: Strings, spec: JsonMap, *, annotations: Strings | None = None) -> JsonMap:
+    metadata: JsonMap = {"labels": dict(labels)}
     if annotations:
         metadata["annotations"] = dict(annotations)
     return {"metadata": metadata, "spec": spec}
 
 
-def containers(name: str, image: str) -> list[Doc]:
+def containers(name: str, image: str) -> list[JsonMap]:
     return [{"name": name, "image": image, "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}}}]
 
 
-def workload(kind: str, name: str, *, namespace: str, replicas: int, pod: Doc, **more: Any) -> Doc:  # noqa: ANN401 - metadata
+def workload(kind: str, name: str, *, namespace: str, replicas: int, pod: JsonMap, **more: Any) -> JsonMap:  # noqa: ANN401 - metadata
     """A Deployment, StatefulSet or DaemonSet whose replicas are all ready."""
     selector = {"matchLabels": {"app": name}} if "selector" not in more else {"matchLabels": more.pop("selector")}
-    spec: Doc = {"selector": selector, "template": pod}
-    status: Doc = {"readyReplicas": replicas, "replicas": replicas}
+    spec: JsonMap = {"selector": selector, "template": pod}
+    status: JsonMap = {"readyReplicas": replicas, "replicas": replicas}
     if kind == "DaemonSet":
         status = {"numberReady": replicas, "desiredNumberScheduled": replicas}
     else:
@@ -102,12 +103,12 @@ def workload(kind: str, name: str, *, namespace: str, replicas: int, pod: Doc, *
     return doc("apps/v1", kind, metadata=meta(name, namespace, **more), spec=spec, status=status)
 
 
-def pods_of(parent: Doc, nodes: Sequence[str], *, count: int) -> list[Doc]:
+def pods_of(parent: JsonMap, nodes: Sequence[str], *, count: int) -> list[JsonMap]:
     """The pods of a workload, distributed over the nodes in turn."""
     return [_pod(parent, nodes[place % len(nodes)], place=place) for place in range(count)]
 
 
-def _pod(parent: Doc, node_name: str, *, place: int) -> Doc:
+def _pod(parent: JsonMap, node_name: str, *, place: int) -> JsonMap:
     kind, name, namespace = parent["kind"], parent["metadata"]["name"], parent["metadata"]["namespace"]
     pod_template = parent["spec"]["template"]
     labels = dict(pod_template["metadata"]["labels"])
@@ -124,7 +125,7 @@ def _pod(parent: Doc, node_name: str, *, place: int) -> Doc:
     return doc("v1", "Pod", metadata=metadata, spec=spec, status={"phase": "Running"})
 
 
-def budget(name: str, namespace: str, *, healthy: int, allowed: int, **limit: int | str) -> Doc:
+def budget(name: str, namespace: str, *, healthy: int, allowed: int, **limit: int | str) -> JsonMap:
     """A PodDisruptionBudget; `limit` is maxUnavailable or minAvailable."""
     status = {
         "currentHealthy": healthy,
@@ -136,11 +137,11 @@ def budget(name: str, namespace: str, *, healthy: int, allowed: int, **limit: in
     return doc("policy/v1", "PodDisruptionBudget", metadata=meta(name, namespace), spec=spec, status=status)
 
 
-def config_map(name: str, namespace: str, *, data: Strings) -> Doc:
+def config_map(name: str, namespace: str, *, data: Strings) -> JsonMap:
     return doc("v1", "ConfigMap", metadata=meta(name, namespace), data=dict(data))
 
 
-def server_version(minor: str, *, patch: int = 4, build: str = "eks-a5df82a") -> Doc:
+def server_version(minor: str, *, patch: int = 4, build: str = "eks-a5df82a") -> JsonMap:
     """The response of GET /version on EKS."""
     major, _, number = minor.partition(".")
     return {
@@ -152,7 +153,7 @@ def server_version(minor: str, *, patch: int = 4, build: str = "eks-a5df82a") ->
     }
 
 
-def namespaces_of(docs: Iterable[Doc]) -> list[Doc]:
+def namespaces_of(docs: Iterable[JsonMap]) -> list[JsonMap]:
     """The Namespaces that those objects are in, and kube-system, each with the label that the API server gives it."""
     names = {"kube-system"} | {
         document["metadata"]["namespace"] for document in docs if document["metadata"].get("namespace")

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from migrations_app.karpenter.tables.rbac_rows import RbacRight, rights_needed
 from migrations_app.karpenter.versions import release
-from migrations_app.samples.kubernetes_objects import Doc, doc, meta
+from migrations_app.manifests import JsonMap
+from migrations_app.samples.kubernetes_objects import doc, meta
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -16,7 +17,7 @@ def cluster_roles(
     webhooks: bool = True,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
-) -> list[Doc]:
+) -> list[JsonMap]:
     """One ClusterRole with what the release needs, bound to the service account karpenter of that namespace."""
     metadata = meta("karpenter-core", labels=dict(labels or {}), annotations=dict(annotations or {}))
     role = doc(
@@ -35,7 +36,7 @@ def cluster_roles(
     return [role, binding]
 
 
-def _rules(rights: Iterable[RbacRight]) -> list[Doc]:
+def _rules(rights: Iterable[RbacRight]) -> list[JsonMap]:
     verbs: dict[tuple[str, str], dict[str, None]] = {}
     for right in rights:
         verbs.setdefault((right.group, right.resource), {})[right.verb] = None

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.aws_account import SampleAwsAccount
-from migrations_app.samples.kubernetes_objects import Doc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Story:
     name: str
     title: str
     about: str
-    version: Doc
-    docs: tuple[Doc, ...]
+    version: JsonMap
+    docs: tuple[JsonMap, ...]
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     aws: SampleAwsAccount | None = None

@@ -8,7 +8,8 @@ import msgspec
 
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.objects.workloads import LabelSelector
-from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.manifests import JsonMap
+from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import going
 from migrations_app.simulator.pod_shapes import PodShape
@@ -37,13 +38,13 @@ class BudgetController:
     def __init__(self, api: SimulatorApi) -> None:
         self._api = api
         self._of_shape: dict[PodShape, tuple[str, ...]] = {}
-        self._selectors: dict[str, tuple[Document | None, LabelSelector | None]] = {}
+        self._selectors: dict[str, tuple[JsonMap | None, LabelSelector | None]] = {}
         self._in: dict[str, dict[str, None]] = {}
         """The uids of the budgets, by namespace."""
         self._shapes: dict[str, list[PodShape]] = {}
-        self._known: dict[str, list[Document]] = {}
+        self._known: dict[str, list[JsonMap]] = {}
         self._known_at = -1
-        self._apps: dict[str, list[Document]] = {}
+        self._apps: dict[str, list[JsonMap]] = {}
         """The workloads whose pods are counted by their scale, by namespace."""
 
     def work(self, state: ClusterState) -> None:
@@ -91,7 +92,7 @@ class BudgetController:
                 self._shapes.setdefault(uid, []).append(shape)
         return uids
 
-    def holding(self, state: ClusterState, shapes: Iterable[PodShape]) -> list[Document]:
+    def holding(self, state: ClusterState, shapes: Iterable[PodShape]) -> list[JsonMap]:
         """Returns the budgets that do not allow the eviction of a pod of one of these shapes now."""
         by_uid = {
             uid: state.budgets[uid] for shape in shapes for uid in self.over(state, shape) if uid in state.budgets
@@ -122,7 +123,7 @@ class BudgetController:
         max_unavailable = _number(spec["maxUnavailable"], expected) if spec.get("maxUnavailable") is not None else 0
         return BudgetCount(expected, healthy, max(0, expected - max_unavailable))
 
-    def _workloads(self, state: ClusterState, uid: str) -> list[Document]:
+    def _workloads(self, state: ClusterState, uid: str) -> list[JsonMap]:
         """Returns the workloads whose pods the budget covers."""
         if self._known_at != state.workload_changes:
             self._known_at = state.workload_changes
@@ -162,7 +163,7 @@ class BudgetController:
             state.pod_changes += 1
 
 
-def _template_labels(owner: Document) -> dict[str, str]:
+def _template_labels(owner: JsonMap) -> dict[str, str]:
     labels: dict[str, str] = (owner["spec"].get("template", {}).get("metadata") or {}).get("labels") or {}
     return labels
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.manifests import JsonMap
+from migrations_app.simulator.api import SimulatorApi
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,7 @@ class ObjectChange:
     """A changed object of the list at `path`; if `gone`, as it was before its deletion."""
 
     path: str
-    document: Document
+    document: JsonMap
     gone: bool = False
 
 
@@ -34,7 +35,7 @@ class ListedChanges:
 
     def __init__(self, api: SimulatorApi) -> None:
         self._api = api
-        self._known: dict[str, dict[str, Document]] = {}
+        self._known: dict[str, dict[str, JsonMap]] = {}
         self.unserved: set[str] = set()
 
     def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:

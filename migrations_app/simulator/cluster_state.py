@@ -6,7 +6,7 @@ A controller that changes an object also updates it here.
 from collections import Counter, defaultdict
 from typing import TypeVar
 
-from migrations_app.simulator.api import Document
+from migrations_app.manifests import JsonMap
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.generations import (
     ALPHA,
@@ -44,9 +44,9 @@ class ClusterState:
         self.nodes: dict[str, NodeState] = {}
         self.claims: dict[str, KarpenterObject] = {}
         self.pools: dict[str, KarpenterObject] = {}
-        self.classes: dict[str, Document] = {}
-        self.workloads: dict[str, Document] = {}
-        self.budgets: dict[str, Document] = {}
+        self.classes: dict[str, JsonMap] = {}
+        self.workloads: dict[str, JsonMap] = {}
+        self.budgets: dict[str, JsonMap] = {}
         self.waiting: dict[str, PodState] = {}
         self.starting: dict[str, PodState] = {}
         self.ending: dict[str, PodState] = {}
@@ -76,7 +76,7 @@ class ClusterState:
         """The uids of deleted pools and claims, for the garbage collector."""
         self.new_dependents: dict[str, None] = {}
         """The paths of new claims and nodes, for the garbage collector."""
-        self.daemon_sets: dict[str, Document] = {}
+        self.daemon_sets: dict[str, JsonMap] = {}
         self.pod_names: dict[tuple[str, str], str] = {}
         """The uids of pods by namespace and name."""
         self.ready_of: Counter[str] = Counter()
@@ -145,7 +145,7 @@ class ClusterState:
         else:
             self._put_karpenter(path, doc, gone=change.gone)
 
-    def _put_karpenter(self, path: str, doc: Document, *, gone: bool) -> None:
+    def _put_karpenter(self, path: str, doc: JsonMap, *, gone: bool) -> None:
         generation = ALPHA if path in (ALPHA.claims_path, ALPHA.pools_path) else self.current
         if path == generation.pools_path:
             pool = KarpenterObject(generation, doc | {"kind": generation.pool})
@@ -176,7 +176,7 @@ class ClusterState:
         if gone:
             self.gone_owners.append(uid)
 
-    def _dependent(self, path: str, doc: Document, *, before: Document | None, gone: bool) -> None:
+    def _dependent(self, path: str, doc: JsonMap, *, before: JsonMap | None, gone: bool) -> None:
         """Updates who owns a claim or node."""
         for owner in owners(before) if before is not None else ():
             self.owned_by[str(owner["uid"])].pop(path, None)
@@ -185,7 +185,7 @@ class ClusterState:
         if before is None and not gone:
             self.new_dependents[path] = None
 
-    def dependent(self, path: str) -> Document | None:
+    def dependent(self, path: str) -> JsonMap | None:
         """Returns the claim or node at this path."""
         place, _, name = path.rpartition("/")
         if place == NODES:
@@ -197,7 +197,7 @@ class ClusterState:
         """Returns the claim of the node with that name."""
         return self.claims.get(self.claim_on.get(node, ""))
 
-    def put_node(self, doc: Document, *, gone: bool = False) -> None:
+    def put_node(self, doc: JsonMap, *, gone: bool = False) -> None:
         name = str(doc["metadata"]["name"])
         before = self.nodes.get(name)
         if gone:
@@ -251,7 +251,7 @@ class ClusterState:
             has = amounts(node.doc.get("status", {}).get("capacity"))
             self.capacities[pool] = self.capacities.get(pool, ResourceAmounts()).plus(has, times)
 
-    def put_pod(self, doc: Document, *, gone: bool = False) -> None:
+    def put_pod(self, doc: JsonMap, *, gone: bool = False) -> None:
         metadata = doc["metadata"]
         uid = str(metadata["uid"])
         before = self.pods.get(uid)

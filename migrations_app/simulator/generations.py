@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from migrations_app.karpenter import labels as keys
-from migrations_app.simulator.api import Document
+from migrations_app.manifests import JsonMap
 
 CORE, NODES, PODS = "/apis/karpenter.sh", "/api/v1/nodes", "/api/v1/pods"
 CLASSES = "/apis/karpenter.k8s.aws"
@@ -61,7 +61,7 @@ class KarpenterObject:
     """A pool or claim with its generation."""
 
     of: GenerationNames
-    doc: Document
+    doc: JsonMap
 
     @property
     def name(self) -> str:
@@ -99,23 +99,23 @@ def classes_path(version: str) -> str:
     return f"{CLASSES}/{version}/ec2nodeclasses"
 
 
-def owners(doc: Document) -> list[Document]:
+def owners(doc: JsonMap) -> list[JsonMap]:
     """Returns the owner references of an object."""
     return list(doc["metadata"].get("ownerReferences") or ())
 
 
-def going(doc: Document) -> bool:
+def going(doc: JsonMap) -> bool:
     """Returns whether the object is being deleted."""
     return "deletionTimestamp" in doc["metadata"]
 
 
-def is_ready(doc: Document) -> bool:
+def is_ready(doc: JsonMap) -> bool:
     """Returns whether the condition Ready of a node or pod is True."""
     conditions = doc.get("status", {}).get("conditions") or ()
     return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
-def timestamp(doc: Document, field: str, *, now: float) -> float:
+def timestamp(doc: JsonMap, field: str, *, now: float) -> float:
     """Returns that time of the metadata in seconds since the epoch; `now` if it is no time or in the future.
 
     Clocks of servers differ, so that an object could otherwise have a negative age.

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.manifests import JsonMap
+from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import ALPHA, NODES, GenerationNames, going, owners
 
@@ -50,7 +51,7 @@ class OrphanCollector:
         elif not any(reference["uid"] in state.pools or reference["uid"] in state.claims for reference in known_owners):
             self._api.delete(path, uid=doc["metadata"]["uid"])
 
-    def _foreground(self, state: ClusterState, path: str, *, owner: Document) -> None:
+    def _foreground(self, state: ClusterState, path: str, *, owner: JsonMap) -> None:
         """Deletes the dependents first, in the foreground too; removes the owner's finalizer when none is left."""
         dependents = state.owned_by.get(owner["metadata"]["uid"])
         if not dependents:
@@ -66,7 +67,7 @@ class OrphanCollector:
                 requested.add(dependent_path)
 
 
-def _ending(state: ClusterState) -> Iterator[tuple[str, Document]]:
+def _ending(state: ClusterState) -> Iterator[tuple[str, JsonMap]]:
     yield from ((pool.path, pool.doc) for pool in state.pools.values() if pool.going)
     yield from ((karpenter.path, karpenter.doc) for karpenter in state.claims_ending.values())
     yield from ((f"{NODES}/{name}", node.doc) for name, node in state.nodes_ending.items())

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.karpenter import labels as keys
-from migrations_app.simulator.api import Document
+from migrations_app.manifests import JsonMap
 from migrations_app.simulator.pod_terms import PodRules, rules_of, unplayed_terms
 from migrations_app.simulator.resources import ResourceAmounts, requested
 
@@ -40,7 +40,7 @@ class PodShape:
     selector: Mapping[str, str]
     terms: tuple[tuple[Expression, ...], ...]
     """Required node affinity: one of these terms has to match; empty if there is none."""
-    tolerations: tuple[Document, ...]
+    tolerations: tuple[JsonMap, ...]
     pinned: bool
     """Whether an annotation forbids Karpenter to evict it."""
     grace: int
@@ -56,7 +56,7 @@ class PodShape:
     def stays(self) -> bool:
         return self.owner_kind in STAYS_WITH_NODE
 
-    def tolerates(self, taints: Iterable[Document]) -> bool:
+    def tolerates(self, taints: Iterable[JsonMap]) -> bool:
         """Returns whether the pod tolerates all taints."""
         return all(any(_tolerated(taint, toleration) for toleration in self.tolerations) for taint in hard(taints))
 
@@ -74,12 +74,12 @@ class PodShape:
         return not self.terms or any(all(matches(expression, labels) for expression in term) for term in self.terms)
 
 
-def hard(taints: Iterable[Document]) -> list[Document]:
+def hard(taints: Iterable[JsonMap]) -> list[JsonMap]:
     """Returns the taints that forbid pods; the others only discourage."""
     return [taint for taint in taints if taint.get("effect") != "PreferNoSchedule"]
 
 
-def _tolerated(taint: Document, toleration: Document) -> bool:
+def _tolerated(taint: JsonMap, toleration: JsonMap) -> bool:
     if toleration.get("effect") not in (None, "", taint.get("effect")):
         return False
     if toleration.get("operator") == "Exists":
@@ -131,7 +131,7 @@ class PodShapes:
         self._seen: dict[tuple[object, ...], tuple[PodShape, object]] = {}
         """By the object ids of a pod's parts, which pods in a twin share; the parts are kept so that ids stay valid."""
 
-    def of(self, pod: Document) -> PodShape:
+    def of(self, pod: JsonMap) -> PodShape:
         """Returns the shape of a pod, or of a template that has the metadata of a pod."""
         metadata, spec = pod["metadata"], pod.get("spec") or {}
         parts = [*map(metadata.get, _METADATA), *map(spec.get, _SPEC_FIELDS)]
@@ -143,7 +143,7 @@ class PodShapes:
             cached = self._seen[cache_key] = self._compared(pod), parts
         return cached[0]
 
-    def _compared(self, pod: Document) -> PodShape:
+    def _compared(self, pod: JsonMap) -> PodShape:
         metadata, spec = pod["metadata"], pod.get("spec") or {}
         owner = controller_of(pod) or {}
         shared_labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in OF_ONE_POD}
@@ -168,7 +168,7 @@ _SPEC_FIELDS = (
 
 
 def _shape(
-    namespace: str, owner: Document, *, labels: Mapping[str, str], pinned: bool, spec: Mapping[str, Any]
+    namespace: str, owner: JsonMap, *, labels: Mapping[str, str], pinned: bool, spec: Mapping[str, Any]
 ) -> PodShape:
     grace = spec.get("terminationGracePeriodSeconds")
     selector, terms = spec.get("nodeSelector") or {}, _terms(spec.get("affinity") or {})
@@ -200,9 +200,9 @@ def _unplayed(spec: Mapping[str, Any]) -> Iterable[str]:
         yield "volumes"
 
 
-def controller_of(doc: Document) -> Document | None:
+def controller_of(doc: JsonMap) -> JsonMap | None:
     """Returns the owner reference of the object's controller; the first reference if none is marked so."""
-    references: list[Document] = doc["metadata"].get("ownerReferences") or []
+    references: list[JsonMap] = doc["metadata"].get("ownerReferences") or []
     return next(
         (reference for reference in references if reference.get("controller")), references[0] if references else None
     )

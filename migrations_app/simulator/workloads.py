@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from itertools import count
 
-from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.manifests import JsonMap
+from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.simulator.generations import going
@@ -30,7 +31,7 @@ class WorkloadController:
         for uid in sorted(changed & state.workloads.keys()):
             self._replace(state, state.workloads[uid])
 
-    def _replace(self, state: ClusterState, owner: Document) -> None:
+    def _replace(self, state: ClusterState, owner: JsonMap) -> None:
         if going(owner) or owner["kind"] == "DaemonSet":
             return
         uid = owner["metadata"]["uid"]
@@ -46,14 +47,14 @@ class WorkloadController:
                 state.changed_workloads.add(uid)
             tried.add(name)
 
-    def _create_pod(self, state: ClusterState, body: Document) -> bool:
+    def _create_pod(self, state: ClusterState, body: JsonMap) -> bool:
         namespace = body["metadata"]["namespace"]
         pod = self._api.create(f"/api/v1/namespaces/{namespace}/pods", body)
         if pod is not None:
             state.put_pod(pod)
         return pod is not None
 
-    def _free_name(self, state: ClusterState, owner: Document, *, tried: set[str], reuses_names: bool) -> str:
+    def _free_name(self, state: ClusterState, owner: JsonMap, *, tried: set[str], reuses_names: bool) -> str:
         metadata = owner["metadata"]
         name, uid, space = metadata["name"], metadata["uid"], metadata["namespace"]
         numbers = count(0 if reuses_names else self._next.get(uid, 0))
@@ -66,7 +67,7 @@ class WorkloadController:
         self._next[uid] = number + 1
         return free_name
 
-    def _on_nodes(self, state: ClusterState, owner: Document, *, names: Iterable[str]) -> None:
+    def _on_nodes(self, state: ClusterState, owner: JsonMap, *, names: Iterable[str]) -> None:
         """Creates a pod of the DaemonSet on each of these nodes that it fits."""
         shape = state.shapes.of(replica(owner, "any"))
         for name in sorted(names):
@@ -77,7 +78,7 @@ class WorkloadController:
                 self._create_pod(state, replica(owner, f"{owner['metadata']['name']}-{name}", node=name))
 
 
-def replica(owner: Document, name: str, *, node: str = "") -> Document:
+def replica(owner: JsonMap, name: str, *, node: str = "") -> JsonMap:
     """Returns a pod of this workload; with `node` it is placed there."""
     template, metadata = owner["spec"]["template"], owner["metadata"]
     reference = {"apiVersion": "apps/v1", "kind": owner.get("kind", "ReplicaSet"), "name": metadata["name"]}

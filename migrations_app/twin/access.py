@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, details_of
 from migrations_app.twin.calls import APPLY, Call
 
-Tree = dict[str, Any]
 ADMIN = "admin"
 REVIEWS = "authorization.k8s.io"
-_EVERYTHING: Tree = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
-_EVERY_PATH: Tree = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+_EVERYTHING: JsonMap = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+_EVERY_PATH: JsonMap = {"nonResourceURLs": ["*"], "verbs": ["*"]}
 _ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
 REVIEW_KINDS = {
     "selfsubjectaccessreviews": "SelfSubjectAccessReview",
@@ -83,7 +83,7 @@ class Access:
             "selfsubjectaccessreviews": "SelfSubjectAccessReview",
             "selfsubjectrulesreviews": "SelfSubjectRulesReview",
         }
-        head: Tree = {"kind": kind[plural], "apiVersion": f"{REVIEWS}/v1", "metadata": {}, "spec": dict(spec)}
+        head: JsonMap = {"kind": kind[plural], "apiVersion": f"{REVIEWS}/v1", "metadata": {}, "spec": dict(spec)}
         if plural == "selfsubjectaccessreviews":
             return Answer(201, head | {"status": {"allowed": self._allowed(spec, user)}})
         rules = [dict(rule) for rule in self.of(user)]

@@ -4,18 +4,18 @@ failurePolicy."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import internal
 from migrations_app.twin.definitions import service_of
 from migrations_app.twin.objects.faults import RefusalCause
 from migrations_app.twin.objects.selectors import selected_by
 from migrations_app.twin.state import NAMESPACES, Work
 
-Tree = dict[str, Any]
 _GROUP = "admissionregistration.k8s.io"
 _CONFIGURATIONS = ((_GROUP, "mutatingwebhookconfigurations"), (_GROUP, "validatingwebhookconfigurations"))
 
 
-def refuse_by_webhooks(work: Work, document: Tree, *, operation: str) -> None:
+def refuse_by_webhooks(work: Work, document: JsonMap, *, operation: str) -> None:
     """Raises RequestRefused if a webhook that has to admit this request is down."""
     if not work.state.definitions.down or work.call.kind.group == _GROUP:
         return
@@ -30,7 +30,7 @@ def refuse_by_webhooks(work: Work, document: Tree, *, operation: str) -> None:
             raise internal(message, reason="InternalError", causes=[RefusalCause("", "", failure)])
 
 
-def _webhooks(work: Work) -> Iterator[Tree]:
+def _webhooks(work: Work) -> Iterator[JsonMap]:
     for place in _CONFIGURATIONS:
         for stored in work.state.store.collection(place).between(""):
             yield from stored.document.get("webhooks") or ()
@@ -50,7 +50,7 @@ def _covers(rule: Mapping[str, Any], work: Work, *, operation: str) -> bool:
     )
 
 
-def _selected(webhook: Tree, work: Work, *, document: Tree) -> bool:
+def _selected(webhook: JsonMap, work: Work, *, document: JsonMap) -> bool:
     labels = document["metadata"].get("labels") or {}
     namespace_object = work.state.store.find(NAMESPACES, ("", work.call.namespace))
     namespace_labels = (namespace_object.document["metadata"].get("labels") or {}) if namespace_object else {}

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.objects.faults import RefusalCause, cause_documents
 from migrations_app.twin.objects.kinds import ServedKind
-
-Tree = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +14,7 @@ class Answer:
     """A response. `document` must not be changed: it may be the stored object itself."""
 
     status: int
-    document: Tree
+    document: JsonMap
 
 
 class RequestRefused(Exception):
@@ -27,11 +26,17 @@ class RequestRefused(Exception):
         reason: str,
         *,
         message: str,
-        details: Tree | None = None,
+        details: JsonMap | None = None,
         causes: Iterable[RefusalCause] = (),
     ) -> None:
         super().__init__(message)
-        document: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
+        document: JsonMap = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": message,
+        }
         all_details = dict(details or {})
         if entries := cause_documents(causes):
             all_details["causes"] = entries
@@ -42,9 +47,9 @@ class RequestRefused(Exception):
         self.answer = Answer(status, document | {"code": status})
 
 
-def success(details: Tree | None = None, *, code: int = 0) -> Tree:
+def success(details: JsonMap | None = None, *, code: int = 0) -> JsonMap:
     """The Status document of a request that worked."""
-    document: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    document: JsonMap = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     return document | ({"details": details} if details else {}) | ({"code": code} if code else {})
 
 
@@ -117,7 +122,7 @@ def refuse_options(options_kind: str, causes: Iterable[RefusalCause]) -> NoRetur
     raise RequestRefused(422, "Invalid", message=message, details=details, causes=all_causes)
 
 
-def details_of(kind: ServedKind, name: str) -> Tree:
+def details_of(kind: ServedKind, name: str) -> JsonMap:
     group = {"group": kind.group} if kind.group else {}
     name_entry = {"name": name} if name else {}
     return {**name_entry, **group, "kind": kind.plural}

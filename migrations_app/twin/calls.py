@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import bad_request, no_such_path, refuse_options
 from migrations_app.twin.definitions import Definition, Definitions
 from migrations_app.twin.objects.faults import not_supported
 from migrations_app.twin.objects.kinds import ServedKind
 from migrations_app.twin.store import Key
 
-Tree = dict[str, Any]
 JSON = "application/json"
 MERGE, APPLY, JSON_PATCH = (
     "application/merge-patch+json",
@@ -98,7 +98,7 @@ def check_options(call: Call) -> None:
         refuse_options(options_kind or "DeleteOptions", [not_supported("dryRun", [value], choice=["All"])])
 
 
-def object_in(call: Call) -> Tree:
+def object_in(call: Call) -> JsonMap:
     """The body as an object of the call's kind, version and namespace. Raises RequestRefused."""
     body = call.body
     if not isinstance(body, Mapping):
@@ -128,7 +128,7 @@ def object_in(call: Call) -> Tree:
     return document
 
 
-def check_place(call: Call, metadata: Tree) -> None:
+def check_place(call: Call, metadata: JsonMap) -> None:
     """Puts the object into the namespace of the request. Raises RequestRefused if it names another."""
     body_namespace = metadata.get("namespace") or ""
     if call.namespace and body_namespace not in ("", call.namespace):
@@ -139,7 +139,7 @@ def check_place(call: Call, metadata: Tree) -> None:
         metadata.pop("namespace", None)
 
 
-def check_name(call: Call, metadata: Tree) -> None:
+def check_name(call: Call, metadata: JsonMap) -> None:
     """Raises RequestRefused if the object in the body has another name than the path."""
     if call.name and metadata.get("name") != call.name:
         body_name = metadata.get("name", "")

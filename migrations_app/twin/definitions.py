@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import internal
 from migrations_app.twin.objects.faults import RefusalCause, required, wrong
 from migrations_app.twin.objects.kinds import Place, ServedKind, built_in
@@ -11,8 +11,7 @@ from migrations_app.twin.objects.shapes import CORE, Shape
 from migrations_app.twin.objects.structural import Schema, admitted, pruned
 from migrations_app.twin.store import StoredObject
 
-Tree = dict[str, Any]
-Converter = Callable[[Tree, str], Tree]
+Converter = Callable[[JsonMap, str], JsonMap]
 """Returns the object in another apiVersion, as a conversion webhook does. It must not change its argument."""
 _CLUSTER = "Cluster"
 CONVERTER = "twin/conversion"
@@ -41,7 +40,7 @@ class Definition:
         return version in self.with_status if self.kind.custom else self.kind.status
 
 
-def of_crd(crd: Tree, serial: int) -> Definition:
+def of_crd(crd: JsonMap, serial: int) -> Definition:
     """Returns the definition of the kind in a CustomResourceDefinition."""
     spec = crd["spec"]
     versions = [version for version in spec["versions"] if version.get("served")]
@@ -69,14 +68,14 @@ def of_crd(crd: Tree, serial: int) -> Definition:
     )
 
 
-def _opened(definition: Definition, crd: Tree, *, converts: bool) -> Definition:
+def _opened(definition: Definition, crd: JsonMap, *, converts: bool) -> Definition:
     """The definition with a schema that keeps every field, and with a converter that answers where there is one."""
     schemas = {version["name"]: _EVERY_FIELD for version in crd["spec"]["versions"]}
     webhook = CONVERTER if converts and len(schemas) > 1 else ""
     return replace(definition, schemas=schemas, with_status=frozenset(definition.kind.versions), webhook=webhook)
 
 
-def webhook_of(spec: Tree) -> str:
+def webhook_of(spec: JsonMap) -> str:
     """The `namespace/name` of the service that converts, or its address; empty if only the apiVersion changes."""
     conversion = spec.get("conversion") or {}
     if conversion.get("strategy") != "Webhook":
@@ -85,7 +84,7 @@ def webhook_of(spec: Tree) -> str:
     return service_of(client)
 
 
-def service_of(client: Tree) -> str:
+def service_of(client: JsonMap) -> str:
     """What a clientConfig calls: `namespace/name` of a service, or an address."""
     service = client.get("service")
     return f"{service.get('namespace')}/{service.get('name')}" if service else str(client.get("url", ""))
@@ -121,7 +120,7 @@ class Definitions:
                 self._named.setdefault((definition.kind.group, definition.kind.kind), definition)
         return self._named.get((group, kind))
 
-    def define(self, crd: Tree) -> None:
+    def define(self, crd: JsonMap) -> None:
         """Serves the kind of this CustomResourceDefinition from now on."""
         self._serial += 1
         self.changes += 1
@@ -142,7 +141,7 @@ class Definitions:
         self._kinds.pop(place, None)
         self._named.clear()
 
-    def view(self, definition: Definition, stored: StoredObject, *, version: str) -> Tree:
+    def view(self, definition: Definition, stored: StoredObject, *, version: str) -> JsonMap:
         """Returns the stored object in that version. Raises RequestRefused if its conversion fails."""
         document, api_version = stored.document, definition.kind.api_version(version)
         if stored.serial == definition.serial and document["apiVersion"] == api_version:
@@ -157,7 +156,7 @@ class Definitions:
         stored.views = (stored.views or {}) | {version: (definition.serial, new_view)}
         return new_view
 
-    def converted(self, definition: Definition, document: Tree, *, version: str) -> Tree:
+    def converted(self, definition: Definition, document: JsonMap, *, version: str) -> JsonMap:
         """Returns the object in that version. Raises RequestRefused if the conversion fails."""
         api_version = definition.kind.api_version(version)
         if document["apiVersion"] == api_version:
@@ -177,7 +176,7 @@ class Definitions:
             definition.schemas.get(version),
         )
 
-    def _refuse_broken(self, definition: Definition, document: Tree, *, api_version: str) -> None:
+    def _refuse_broken(self, definition: Definition, document: JsonMap, *, api_version: str) -> None:
         if document["apiVersion"] == api_version or not definition.webhook:
             return
         if definition.webhook in self.down or definition.kind.resource not in self.converters:
@@ -187,16 +186,16 @@ class Definitions:
             raise internal(message)
 
 
-def _pruned(document: Tree, schema: Schema | None) -> Tree:
+def _pruned(document: JsonMap, schema: Schema | None) -> JsonMap:
     if schema is None:
         return document
     head = {key: document[key] for key in ("apiVersion", "kind", "metadata") if key in document}
     body = {key: value for key, value in document.items() if key not in head}
-    pruned_body: Tree = pruned(body, schema)
+    pruned_body: JsonMap = pruned(body, schema)
     return document if pruned_body == body else head | pruned_body
 
 
-def crd_faults(crd: Tree) -> Iterator[RefusalCause]:
+def crd_faults(crd: JsonMap) -> Iterator[RefusalCause]:
     """Returns the faults of a CustomResourceDefinition, as far as the twin checks it."""
     spec = crd.get("spec") or {}
     names, versions = spec.get("names") or {}, spec.get("versions") or []
@@ -214,7 +213,7 @@ def crd_faults(crd: Tree) -> Iterator[RefusalCause]:
             yield wrong(f"status.storedVersions[{position}]", stored_version, why="must appear in spec.versions")
 
 
-def accepted(crd: Tree, old: Tree | None, *, now: str) -> Tree:
+def accepted(crd: JsonMap, old: JsonMap | None, *, now: str) -> JsonMap:
     """Returns the CustomResourceDefinition as stored: with all names, the storage version and its status."""
     spec = dict(crd["spec"])
     names = {"singular": spec["names"]["kind"].lower(), "listKind": f"{spec['names']['kind']}List"} | spec["names"]

@@ -5,8 +5,8 @@ Sources: kubernetes/apiserver@v0.20.2:pkg/registry/generic/registry/store.go (De
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.admission import refuse_by_webhooks
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, refuse_options, success
 from migrations_app.twin.calls import Call
@@ -16,7 +16,6 @@ from migrations_app.twin.objects.kinds import CRD
 from migrations_app.twin.state import NAMESPACES, TIME_FORMAT, Work
 from migrations_app.twin.store import StoredObject
 
-Tree = dict[str, Any]
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 _POLICIES = ("Foreground", "Background", "Orphan")
@@ -43,7 +42,7 @@ def delete(work: Work) -> Answer:
     return Answer(200, success({"name": work.call.name, **group, "kind": work.call.kind.plural, "uid": stored.uid}))
 
 
-def _options(call: Call) -> Tree:
+def _options(call: Call) -> JsonMap:
     """The options of the deletion: in the body, or in the query where there is none. Raises RequestRefused."""
     options = call.body if call.body is not None else _from_query(call.query)
     odd = odd_form(options, DeletionForm)
@@ -65,13 +64,13 @@ def _options(call: Call) -> Tree:
     return dict(options)
 
 
-def _from_query(query: Mapping[str, str]) -> Tree:
-    options: Tree = {"propagationPolicy": query["propagationPolicy"]} if query.get("propagationPolicy") else {}
+def _from_query(query: Mapping[str, str]) -> JsonMap:
+    options: JsonMap = {"propagationPolicy": query["propagationPolicy"]} if query.get("propagationPolicy") else {}
     seconds = query.get("gracePeriodSeconds", "")
     return options | ({"gracePeriodSeconds": int(seconds)} if seconds.isdecimal() else {})
 
 
-def _refuse_preconditions(call: Call, stored: StoredObject, *, options: Tree) -> None:
+def _refuse_preconditions(call: Call, stored: StoredObject, *, options: JsonMap) -> None:
     preconditions, metadata = options.get("preconditions") or {}, stored.document["metadata"]
     pairs = (("uid", "UID", "deleted and then recreated"), ("resourceVersion", "ResourceVersion", "modified"))
     for key, name, happened in pairs:
@@ -86,7 +85,7 @@ def _refuse_preconditions(call: Call, stored: StoredObject, *, options: Tree) ->
             raise RequestRefused(409, "Conflict", message=message, details=details)
 
 
-def _after_deletion(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool]:
+def _after_deletion(work: Work, old: JsonMap, *, options: JsonMap) -> tuple[JsonMap, bool]:
     """Returns the object after the deletion, and whether it is removed at once."""
     metadata, now = dict(old["metadata"]), work.state.now()
     grace = _grace(work, old, options=options)
@@ -116,7 +115,7 @@ def _after_deletion(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool
     return old | {"metadata": metadata}, False
 
 
-def _deleted_document(work: Work, old: Tree, *, metadata: Tree, now: str) -> Tree:
+def _deleted_document(work: Work, old: JsonMap, *, metadata: JsonMap, now: str) -> JsonMap:
     """Returns the object in the response to an immediate deletion; a pod has the end of its grace period."""
     if work.call.kind.place != _POD:
         return old
@@ -127,7 +126,7 @@ def _waits_for_cleanup(work: Work) -> bool:
     return work.call.kind.place == CRD.place
 
 
-def _grace(work: Work, old: Tree, *, options: Tree) -> int | None:
+def _grace(work: Work, old: JsonMap, *, options: JsonMap) -> int | None:
     """Returns the seconds that a pod has left, 0 for other kinds; None if it is being deleted already without a
     change."""
     if work.call.kind.place != _POD:
@@ -144,7 +143,7 @@ def _grace(work: Work, old: Tree, *, options: Tree) -> int | None:
     return 0 if ended or not spec.get("nodeName") else max(int(seconds), 0)
 
 
-def _shortened(metadata: Tree, grace: int, *, now: str) -> Tree:
+def _shortened(metadata: JsonMap, grace: int, *, now: str) -> JsonMap:
     """The end of the grace period, counted from the first deletion."""
     begun = datetime.fromisoformat(metadata.get("deletionTimestamp") or now)
     begun -= timedelta(seconds=int(metadata.get("deletionGracePeriodSeconds") or 0))
@@ -152,7 +151,7 @@ def _shortened(metadata: Tree, grace: int, *, now: str) -> Tree:
     return {"deletionTimestamp": until, "deletionGracePeriodSeconds": grace}
 
 
-def _finalizers(call: Call, metadata: Tree, *, options: Tree) -> list[str]:
+def _finalizers(call: Call, metadata: JsonMap, *, options: JsonMap) -> list[str]:
     """Returns the finalizers, with those that the propagation policy adds for the garbage collector."""
     present = list(metadata.get("finalizers") or ())
     if call.kind.place in _WITHOUT_COLLECTION:
@@ -163,7 +162,7 @@ def _finalizers(call: Call, metadata: Tree, *, options: Tree) -> list[str]:
     return present if set(present) == {*others, *collector} else [*others, *collector]
 
 
-def _propagation(finalizers: list[str], options: Tree) -> str:
+def _propagation(finalizers: list[str], options: JsonMap) -> str:
     if options.get("orphanDependents") is not None:
         return "Orphan" if options["orphanDependents"] else "Background"
     if options.get("propagationPolicy"):

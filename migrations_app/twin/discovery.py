@@ -1,17 +1,15 @@
 """Discovery as an API server answers it: /version, /api, /apis and the resources of each version."""
 
-from typing import Any
-
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import Answer, no_such_path
 from migrations_app.twin.definitions import Definition, Definitions
 
-Tree = dict[str, Any]
 _VERBS = ["create", "delete", "get", "list", "patch", "update"]
 _STATUS_VERBS = ["get", "patch", "update"]
 _ON_PODS = (("pods/binding", "Binding"), ("pods/eviction", "Eviction"))
 
 
-def answer(path: str, definitions: Definitions, *, version: Tree) -> Answer:
+def answer(path: str, definitions: Definitions, *, version: JsonMap) -> Answer:
     """The answer to a path that names no resource. Raises RequestRefused."""
     parts = path.strip("/").split("/")
     if parts == ["version"]:
@@ -49,12 +47,12 @@ def preference(version: str) -> tuple[int, int, int]:
     return stage, numbers[0], numbers[1]
 
 
-def _group(name: str, versions: list[str]) -> Tree:
+def _group(name: str, versions: list[str]) -> JsonMap:
     version_documents = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
     return {"name": name, "versions": version_documents, "preferredVersion": version_documents[0]}
 
 
-def _resources(definitions: Definitions, group: str, *, version: str) -> Tree:
+def _resources(definitions: Definitions, group: str, *, version: str) -> JsonMap:
     group_definitions = [
         definition
         for definition in definitions
@@ -65,7 +63,7 @@ def _resources(definitions: Definitions, group: str, *, version: str) -> Tree:
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}
 
 
-def _resources_of(definition: Definition, version: str) -> list[Tree]:
+def _resources_of(definition: Definition, version: str) -> list[JsonMap]:
     kind = definition.kind
     head = {"singularName": kind.kind.lower(), "namespaced": kind.namespaced, "kind": kind.kind}
     resources = [{"name": kind.plural} | head | {"verbs": _VERBS}]

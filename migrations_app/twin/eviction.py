@@ -4,8 +4,8 @@ Source: kubernetes/kubernetes@v1.20.2:pkg/registry/core/pod/storage/{eviction.go
 """
 
 from dataclasses import replace
-from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import (
     Answer,
     RequestRefused,
@@ -24,7 +24,6 @@ from migrations_app.twin.objects.kinds import ServedKind
 from migrations_app.twin.state import BUDGETS, Work
 from migrations_app.twin.store import StoredObject
 
-Tree = dict[str, Any]
 _UNPROTECTED_PHASES = ("Pending", "Succeeded", "Failed")
 _MAX_DISRUPTED = 2000
 _FIRST_EVICTING_TERMINATING = 22
@@ -58,7 +57,7 @@ def evict(work: Work) -> Answer:
     return Answer(201, success(code=201))
 
 
-def _decoded(call: Call, form: type[BindingForm | EvictionForm]) -> Tree:
+def _decoded(call: Call, form: type[BindingForm | EvictionForm]) -> JsonMap:
     """The body. Raises RequestRefused if it is of another form."""
     odd = odd_form(call.body, form)
     if odd:
@@ -66,13 +65,13 @@ def _decoded(call: Call, form: type[BindingForm | EvictionForm]) -> Tree:
     return dict(call.body)
 
 
-def _is_unprotected(work: Work, pod: Tree) -> bool:
+def _is_unprotected(work: Work, pod: JsonMap) -> bool:
     """Whether the pod is evicted without asking a budget."""
     going = work.state.minor >= _FIRST_EVICTING_TERMINATING and "deletionTimestamp" in pod["metadata"]
     return going or (pod.get("status") or {}).get("phase") in _UNPROTECTED_PHASES
 
 
-def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
+def _budgets(work: Work, pod: JsonMap) -> list[StoredObject]:
     labels = pod["metadata"].get("labels") or {}
     if not labels:
         return []
@@ -81,7 +80,7 @@ def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
     return [stored for stored in stored_objects if stored is not None]
 
 
-def _take_disruption(work: Work, pod: Tree, *, dry: bool) -> None:
+def _take_disruption(work: Work, pod: JsonMap, *, dry: bool) -> None:
     """Takes one disruption from the budget of the pod. Raises RequestRefused if there is none left."""
     budgets = _budgets(work, pod)
     if not budgets:
@@ -101,7 +100,7 @@ def _take_disruption(work: Work, pod: Tree, *, dry: bool) -> None:
         work.state.put(definition, budget | {"status": new_status}, version=budget["apiVersion"].rpartition("/")[2])
 
 
-def _checked_status(work: Work, budget: Tree) -> Tree:
+def _checked_status(work: Work, budget: JsonMap) -> JsonMap:
     """The status of a budget that allows a disruption. Raises RequestRefused."""
     status, name = dict(budget.get("status") or {}), budget["metadata"]["name"]
     allowed = status.get("disruptionsAllowed", 0)

@@ -4,15 +4,14 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request
 from migrations_app.twin.objects.selectors import SelectorError, by_fields, by_labels
 from migrations_app.twin.state import Work
 
-Tree = dict[str, Any]
 MAX_BEGUN_LISTS = 16
 """How many begun lists can be continued; older tokens are expired, as after a compaction of a server."""
 
@@ -26,17 +25,17 @@ class _ContinueToken(msgspec.Struct, frozen=True):
 class BegunLists:
     """Lists with further pages. Objects are held by reference, so all pages show the state at the first page."""
 
-    _lists: dict[int, tuple[str, str, list[Tree]]] = field(default_factory=dict)
+    _lists: dict[int, tuple[str, str, list[JsonMap]]] = field(default_factory=dict)
     _count: int = 0
 
-    def begin(self, path: str, revision: str, *, items: list[Tree]) -> int:
+    def begin(self, path: str, revision: str, *, items: list[JsonMap]) -> int:
         self._count += 1
         self._lists[self._count] = path, revision, items
         if len(self._lists) > MAX_BEGUN_LISTS:
             del self._lists[min(self._lists)]
         return self._count
 
-    def resume(self, token: str, path: str) -> tuple[_ContinueToken, str, list[Tree]]:
+    def resume(self, token: str, path: str) -> tuple[_ContinueToken, str, list[JsonMap]]:
         """Returns the token, the resource version and the items of its list. Raises RequestRefused."""
         try:
             position = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_ContinueToken)
@@ -73,7 +72,7 @@ def get_list(work: Work, begun: BegunLists) -> Answer:
     else:
         start, number, revision, items = 0, 0, str(work.state.store.revision), [*_selected_documents(work)]
     end = start + size if size else len(items)
-    metadata: Tree = {"resourceVersion": revision}
+    metadata: JsonMap = {"resourceVersion": revision}
     if end < len(items):
         number = number or begun.begin(path, revision, items=items)
         token = base64.urlsafe_b64encode(msgspec.json.encode(_ContinueToken(number, end))).decode()
@@ -86,7 +85,7 @@ def get_list(work: Work, begun: BegunLists) -> Answer:
     return Answer(200, head | {"items": items[start:end]})
 
 
-def _selected_documents(work: Work) -> Iterator[Tree]:
+def _selected_documents(work: Work) -> Iterator[JsonMap]:
     call = work.call
     try:
         tests = (

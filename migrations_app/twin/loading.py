@@ -7,11 +7,11 @@ import msgspec
 
 from migrations_app.clients.bundle.index import guessed_plural
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.definitions import Definition, accepted, crd_faults
 from migrations_app.twin.objects.kinds import CRD, ServedKind
 from migrations_app.twin.state import State
 
-Tree = dict[str, Any]
 _ALWAYS = ("default", "kube-system")
 
 
@@ -20,7 +20,7 @@ def load(state: State, documents: Iterable[Mapping[str, Any]]) -> None:
     CustomResourceDefinition is served without a schema. Missing namespaces of objects are created. Documents without
     kind or name are left out."""
     namespaces: set[str] = set()
-    waiting: list[Tree] = []
+    waiting: list[JsonMap] = []
     for document in documents:
         if not document.get("kind") or not (document.get("metadata") or {}).get("name"):
             continue
@@ -44,7 +44,7 @@ def _known_definition(state: State, document: Mapping[str, Any]) -> Definition |
 _ACTIVE = {"phase": "Active"}
 
 
-def _store(state: State, document: Tree) -> None:
+def _store(state: State, document: JsonMap) -> None:
     definition = _definition(state, document)
     metadata = {key: value for key, value in document["metadata"].items() if value is not None}
     if not definition.kind.namespaced:
@@ -67,7 +67,7 @@ def _store(state: State, document: Tree) -> None:
     state.put_as_it_is(definition, document)
 
 
-def _definition(state: State, document: Tree) -> Definition:
+def _definition(state: State, document: JsonMap) -> Definition:
     definition = _known_definition(state, document)
     if definition is not None:
         return definition
@@ -75,7 +75,7 @@ def _definition(state: State, document: Tree) -> Definition:
     return state.definitions.serve(_kind_of_object(document, group=group, version=version))
 
 
-def _kind_of_object(document: Tree, *, group: str, version: str) -> ServedKind:
+def _kind_of_object(document: JsonMap, *, group: str, version: str) -> ServedKind:
     """A kind of which only an object is known."""
     row = kinds.find(document["kind"], group=group)
     plural = row.plural if row else guessed_plural(document["kind"])
@@ -98,7 +98,7 @@ class SavedTwin(msgspec.Struct, frozen=True, kw_only=True):
 
     revision: int
     made: int
-    documents: list[Tree]
+    documents: list[JsonMap]
 
 
 def saved(state: State) -> SavedTwin:

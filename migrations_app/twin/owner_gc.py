@@ -8,6 +8,7 @@ real one runs beside the server with a delay; here it has finished when the requ
 from collections.abc import Mapping
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import RequestRefused
 from migrations_app.twin.calls import Call
 from migrations_app.twin.deletion import FOREGROUND, ORPHAN, delete
@@ -15,7 +16,6 @@ from migrations_app.twin.objects.kinds import CRD, Place
 from migrations_app.twin.state import State, Work
 from migrations_app.twin.store import Key, StoredObject, owner_uids
 
-Tree = dict[str, Any]
 Owner = Mapping[str, Any]
 
 
@@ -151,7 +151,7 @@ class GarbageCollector:
         else:
             self._state.drop(place, key)
 
-    def _write(self, place: Place, document: Tree, *, changed: Tree) -> None:
+    def _write(self, place: Place, document: JsonMap, *, changed: JsonMap) -> None:
         definition = self._state.definitions.find(place)
         if definition is None:
             return

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from threading import RLock
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin import deletion, discovery, eviction, lists, loading, writes
 from migrations_app.twin.access import ADMIN, REVIEW_KINDS, REVIEWS, Access
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, no_such_path
@@ -15,7 +16,6 @@ from migrations_app.twin.owner_gc import GarbageCollector, settle_definitions
 from migrations_app.twin.state import State, TwinClock, Work
 from migrations_app.twin.watches import Watch
 
-Tree = dict[str, Any]
 NEWEST_MINOR = 33
 
 
@@ -36,7 +36,7 @@ class Twin:
         seed: str = "twin",
         untracked: Collection[Place] = (),
         collects: bool = True,
-        version: Tree | None = None,
+        version: JsonMap | None = None,
         open_definitions: bool = False,
     ) -> None:
         definitions = Definitions(minor, is_open=open_definitions)
@@ -104,7 +104,7 @@ class Twin:
         with self._lock:
             self._state.watches = [other for other in self._state.watches if other is not watch]
 
-    def taken(self, watch: Watch, path: str) -> list[tuple[Tree, bool]] | None:
+    def taken(self, watch: Watch, path: str) -> list[tuple[JsonMap, bool]] | None:
         """Returns (object, whether it was deleted) for each object of the list at this path that changed since the
         last call; None if the list is not served. Of several changes of one object only the last is returned."""
         with self._lock:
@@ -114,7 +114,7 @@ class Twin:
             changes = watch.take(call.kind.place, call.namespace)
             return [(self._state.view(call, change.stored), change.gone) for change in changes]
 
-    def objects(self, path: str) -> list[Tree] | None:
+    def objects(self, path: str) -> list[JsonMap] | None:
         """Returns the objects of the list at this path, in order, as GET returns them; None if it is not served.
 
         Raises RequestRefused if an object cannot be converted.

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.answers import RequestRefused, not_found
 from migrations_app.twin.calls import Call
 from migrations_app.twin.definitions import Definition, Definitions
@@ -15,7 +15,6 @@ from migrations_app.twin.objects.ownership import Writing
 from migrations_app.twin.store import Key, SharedParts, Store, StoredObject, owner_uids
 from migrations_app.twin.watches import Watch
 
-Tree = dict[str, Any]
 TwinClock = Callable[[], datetime]
 _FIRST_WITH_SUBRESOURCE = 22
 NAMESPACES: Place = ("", "namespaces")
@@ -66,7 +65,7 @@ class State:
             raise not_found(call.kind, call.name)
         return stored_object
 
-    def view(self, call: Call, stored: StoredObject) -> Tree:
+    def view(self, call: Call, stored: StoredObject) -> JsonMap:
         return self.definitions.view(call.definition, stored, version=call.version)
 
     def writing(self, call: Call, *, operation: str = "Update") -> Writing:
@@ -74,7 +73,7 @@ class State:
         named_subresource = call.subresource if self.minor >= _FIRST_WITH_SUBRESOURCE else ""
         return Writing(call.manager, operation, call.api_version, named_subresource)
 
-    def put(self, definition: Definition, document: Tree, *, version: str) -> StoredObject:
+    def put(self, definition: Definition, document: JsonMap, *, version: str) -> StoredObject:
         """Stores an object of that version and returns it as stored. Raises RequestRefused."""
         kind = definition.kind
         converted = self.definitions.converted(definition, document, version=kind.storage) if kind.custom else document
@@ -104,7 +103,7 @@ class State:
         for watch in self.watches:
             watch.note(place, key, stored=stored)
 
-    def put_as_it_is(self, definition: Definition, document: Tree) -> None:
+    def put_as_it_is(self, definition: Definition, document: JsonMap) -> None:
         """Stores an object in its own API version, as old objects of a cluster are stored."""
         metadata = document["metadata"] | {"resourceVersion": self.store.next_revision()}
         document_to_store = document | {"metadata": metadata}
@@ -142,7 +141,7 @@ class State:
             raise RequestRefused(403, "Forbidden", message=message, details=details)
 
 
-def _same_to_owners(old: Tree, new: Tree) -> bool:
+def _same_to_owners(old: JsonMap, new: JsonMap) -> bool:
     """Returns whether the garbage collector has nothing to do: the object stays, with the same owners."""
     before, after = old["metadata"], new["metadata"]
     same = before.get("uid") == after.get("uid") and before.get("ownerReferences") == after.get("ownerReferences")
@@ -156,7 +155,7 @@ class Work:
     state: State
     call: Call
 
-    def stored(self, document: Tree) -> Tree:
+    def stored(self, document: JsonMap) -> JsonMap:
         """Stores the object, unless the request is a dry run; returns it as the caller sees it."""
         if self.call.dry:
             return document

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.objects.kinds import Place
 
-Tree = dict[str, Any]
 _SHARED = ("labels", "annotations", "ownerReferences")
 Key = tuple[str, str]
 """(namespace, name)."""
@@ -20,9 +20,9 @@ class StoredObject:
     """One object in the version in which it was written; a write replaces it. `serial` is that of the definition
     with which it was written. `views` caches it in other versions, by version."""
 
-    document: Tree
+    document: JsonMap
     serial: int = 0
-    views: dict[str, tuple[int, Tree]] | None = None
+    views: dict[str, tuple[int, JsonMap]] | None = None
 
     @property
     def uid(self) -> str:
@@ -37,7 +37,7 @@ class SharedParts:
         self._ids: dict[int, Any] = {}
         """The same parts by identity: a pod is written several times, and most of its parts are shared by then."""
 
-    def shared(self, document: Tree) -> Tree:
+    def shared(self, document: JsonMap) -> JsonMap:
         """Returns the document with the parts of its spec, its labels and its owners replaced by equal stored ones."""
         metadata = {
             key: self._shared_part(value) if key in _SHARED else value for key, value in document["metadata"].items()
@@ -141,6 +141,6 @@ class Store:
                     del self._dependents[uid]
 
 
-def owner_uids(document: Tree) -> list[str]:
+def owner_uids(document: JsonMap) -> list[str]:
     """The uids in metadata.ownerReferences."""
     return [str(owner.get("uid", "")) for owner in document["metadata"].get("ownerReferences") or ()]

@@ -5,14 +5,13 @@ plugins that are on by default (Priority, DefaultTolerationSeconds, TaintNodesBy
 """
 
 from collections.abc import Iterator
-from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.calls import Call
 from migrations_app.twin.definitions import accepted, crd_faults
 from migrations_app.twin.objects.faults import RefusalCause, wrong
 from migrations_app.twin.objects.kinds import CRD, ServedKind
 
-Tree = dict[str, Any]
 _POD, _NODE, _NAMESPACE = ("", "pods"), ("", "nodes"), ("", "namespaces")
 _BUDGET = ("policy", "poddisruptionbudgets")
 _FIRST_WITH_NAME_LABEL = 21
@@ -23,7 +22,7 @@ _TOLERATED = tuple(
     {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
     for what in ("not-ready", "unreachable")
 )
-_POD_SPEC: Tree = {
+_POD_SPEC: JsonMap = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": 30,
     "dnsPolicy": "ClusterFirst",
@@ -33,7 +32,7 @@ _POD_SPEC: Tree = {
     "enableServiceLinks": True,
     "preemptionPolicy": "PreemptLowerPriority",
 }
-_CONTAINER: Tree = {
+_CONTAINER: JsonMap = {
     "resources": {},
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
@@ -50,20 +49,20 @@ _NODE_TEXTS = (
     "operatingSystem",
     "architecture",
 )
-_NODE_STATUS: Tree = {
+_NODE_STATUS: JsonMap = {
     "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
     "nodeInfo": dict.fromkeys(_NODE_TEXTS, ""),
 }
-_BUDGET_STATUS: Tree = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
+_BUDGET_STATUS: JsonMap = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
 
 
-def blank(document: Tree, call: Call) -> Tree:
+def blank(document: JsonMap, call: Call) -> JsonMap:
     """Returns the empty object with which a new one is compared to find its added fields."""
     head = {"apiVersion": document["apiVersion"], "kind": document["kind"], "metadata": {}}
     return head if call.kind.custom else head | {"spec": {}, "status": {}}
 
 
-def created(document: Tree, call: Call, *, minor: int, now: str) -> Tree:
+def created(document: JsonMap, call: Call, *, minor: int, now: str) -> JsonMap:
     """Returns the new object as the server stores it."""
     place = call.kind.place
     if call.definition.has_status(call.version) and place != _NODE:
@@ -79,7 +78,7 @@ def created(document: Tree, call: Call, *, minor: int, now: str) -> Tree:
     return _namespace(document, minor) if place == _NAMESPACE else document
 
 
-def _pod(pod: Tree) -> Tree:
+def _pod(pod: JsonMap) -> JsonMap:
     sent_spec = pod.get("spec") or {}
     spec = _POD_SPEC | sent_spec
     tolerations = list(sent_spec.get("tolerations") or ())
@@ -98,13 +97,13 @@ def _pod(pod: Tree) -> Tree:
     return pod | {"spec": spec, "status": {"phase": "Pending", "qosClass": _quality(spec["containers"])}}
 
 
-def _container(container: Tree) -> Tree:
+def _container(container: JsonMap) -> JsonMap:
     tag = str(container.get("image", "")).rpartition("/")[2].partition(":")[2]
     policy = "Always" if tag in ("", "latest") else "IfNotPresent"
     return _CONTAINER | {"imagePullPolicy": policy} | container
 
 
-def _quality(containers: list[Tree]) -> str:
+def _quality(containers: list[JsonMap]) -> str:
     """Returns the quality of service class of a pod, by its containers' requests and limits for CPU and memory."""
     resources = [
         (container["resources"].get("requests") or {}, container["resources"].get("limits") or {})
@@ -117,7 +116,7 @@ def _quality(containers: list[Tree]) -> str:
     return "Guaranteed" if bound else "Burstable"
 
 
-def _node(node: Tree) -> Tree:
+def _node(node: JsonMap) -> JsonMap:
     spec, status = dict(node.get("spec") or {}), _NODE_STATUS | (node.get("status") or {})
     taints = list(spec.get("taints") or ())
     if not any((taint.get("key"), taint.get("effect")) == tuple(_NOT_READY.values()) for taint in taints):
@@ -127,7 +126,7 @@ def _node(node: Tree) -> Tree:
     return node | {"spec": spec | {"taints": taints}, "status": status}
 
 
-def _namespace(namespace: Tree, minor: int) -> Tree:
+def _namespace(namespace: JsonMap, minor: int) -> JsonMap:
     metadata = namespace["metadata"]
     if minor >= _FIRST_WITH_NAME_LABEL:
         metadata = metadata | {"labels": (metadata.get("labels") or {}) | {_NAME_LABEL: metadata.get("name", "")}}
@@ -135,7 +134,7 @@ def _namespace(namespace: Tree, minor: int) -> Tree:
     return namespace | {"metadata": metadata, "spec": spec, "status": {"phase": "Active"}}
 
 
-def kept(document: Tree, old: Tree, *, call: Call) -> Tree:
+def kept(document: JsonMap, old: JsonMap, *, call: Call) -> JsonMap:
     """Returns the sent document with the part that this endpoint cannot change: the status, or all but the status."""
     if call.subresource == "status":
         metadata = document["metadata"]
@@ -149,7 +148,7 @@ def kept(document: Tree, old: Tree, *, call: Call) -> Tree:
     return result | ({"status": old["status"]} if "status" in old else {})
 
 
-def updated(document: Tree, old: Tree, *, call: Call, now: str) -> Tree:
+def updated(document: JsonMap, old: JsonMap, *, call: Call, now: str) -> JsonMap:
     """Returns the changed object with its generation increased if needed."""
     if call.kind.place == CRD.place and not [*crd_faults(document)]:
         document = accepted(document, old, now=now)
@@ -159,13 +158,13 @@ def updated(document: Tree, old: Tree, *, call: Call, now: str) -> Tree:
     return document
 
 
-def _user_fields(document: Tree, call: Call) -> Tree:
+def _user_fields(document: JsonMap, call: Call) -> JsonMap:
     """Returns the fields of an object that users write."""
     status = {"status"} if call.definition.has_status(call.version) else set()
     return {key: value for key, value in document.items() if key != "metadata" and key not in status}
 
 
-def faults_of(document: Tree, kind: ServedKind) -> Iterator[RefusalCause]:
+def faults_of(document: JsonMap, kind: ServedKind) -> Iterator[RefusalCause]:
     """Returns the faults of an object of a built-in kind, as far as the twin checks it."""
     if kind.place == CRD.place:
         yield from crd_faults(document)

@@ -5,9 +5,8 @@ Sources: kubernetes/apiserver@v0.20.2:pkg/registry/generic/registry/store.go, pk
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
-from migrations_app.manifests import patches
+from migrations_app.manifests import JsonMap, patches
 from migrations_app.twin import strategies
 from migrations_app.twin.admission import refuse_by_webhooks
 from migrations_app.twin.answers import (
@@ -30,7 +29,6 @@ from migrations_app.twin.objects.ownership import ApplyConflict, FieldWrite
 from migrations_app.twin.state import Work
 from migrations_app.twin.store import StoredObject
 
-Tree = dict[str, Any]
 _BY_SERVER = (
     "uid",
     "creationTimestamp",
@@ -54,7 +52,7 @@ def create(work: Work) -> Answer:
     return Answer(201, _created(work, document))
 
 
-def _created(work: Work, document: Tree) -> Tree:
+def _created(work: Work, document: JsonMap) -> JsonMap:
     metadata = document["metadata"]
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = f"{metadata['generateName']}{work.state.suffix()}"
@@ -73,7 +71,7 @@ def _created(work: Work, document: Tree) -> Tree:
     )
 
 
-def _new(work: Work, document: Tree) -> Tree:
+def _new(work: Work, document: JsonMap) -> JsonMap:
     """Returns the object as it would be stored: admitted, with uid, creation time and the owner of its fields."""
     sent_metadata = document["metadata"]
     metadata = {key: value for key, value in sent_metadata.items() if value is not None and key not in _BY_SERVER}
@@ -99,7 +97,7 @@ def _change(work: Work, *, operation: str = "Update") -> FieldWrite:
     )
 
 
-def _in_version(work: Work, document: Tree, *, api_version: str) -> Tree:
+def _in_version(work: Work, document: JsonMap, *, api_version: str) -> JsonMap:
     """Returns the document in the version that another manager wrote; unchanged if that version is not served."""
     version = api_version.rpartition("/")[2]
     if version not in work.call.kind.versions or not work.call.kind.custom:
@@ -107,20 +105,20 @@ def _in_version(work: Work, document: Tree, *, api_version: str) -> Tree:
     return work.state.definitions.converted(work.call.definition, document, version=version)
 
 
-def _owned(document: Tree, shares: ownership.Shares) -> Tree:
+def _owned(document: JsonMap, shares: ownership.Shares) -> JsonMap:
     metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
     managed = ownership.written(shares)
     return document | {"metadata": metadata | ({"managedFields": managed} if managed else {})}
 
 
-def _refuse_types(call: Call, document: Tree) -> None:
+def _refuse_types(call: Call, document: JsonMap) -> None:
     """Raises RequestRefused for an object that no server decodes."""
     odd = forms.odd_type(document, call.kind.place, custom=call.kind.custom)
     if odd:
         raise bad_request(f"{call.kind.kind} in version {call.version!r} cannot be handled: {odd}")
 
 
-def _faults(call: Call, document: Tree) -> Iterator[RefusalCause]:
+def _faults(call: Call, document: JsonMap) -> Iterator[RefusalCause]:
     yield from rules.faults_of(document["metadata"], call.kind)
     yield from validation.faults_of(document, call.definition.schemas.get(call.version))
     yield from strategies.faults_of(document, call.kind)
@@ -154,11 +152,11 @@ def patch(work: Work) -> Answer:
     return Answer(200, _changed(work, work.state.find(work.call), change=lambda old: _patched(work.call, old)))
 
 
-def _patched(call: Call, old: Tree) -> Tree:
+def _patched(call: Call, old: JsonMap) -> JsonMap:
     if call.content_type == MERGE:
         if not isinstance(call.body, Mapping):
             raise bad_request("a merge patch is an object")
-        patched: Tree = patches.merge_patched(old, call.body)
+        patched: JsonMap = patches.merge_patched(old, call.body)
     else:
         try:
             patched = patches.json_patched(old, call.body if isinstance(call.body, list) else [None])
@@ -172,7 +170,7 @@ def _patched(call: Call, old: Tree) -> Tree:
     return object_in(_with_body(call, patched))
 
 
-def _with_body(call: Call, body: Tree) -> Call:
+def _with_body(call: Call, body: JsonMap) -> Call:
     return Call(
         method=call.method,
         definition=call.definition,
@@ -186,7 +184,7 @@ def _with_body(call: Call, body: Tree) -> Call:
     )
 
 
-def _changed(work: Work, stored: StoredObject, *, change: Callable[[Tree], Tree]) -> Tree:
+def _changed(work: Work, stored: StoredObject, *, change: Callable[[JsonMap], JsonMap]) -> JsonMap:
     """Returns the object after an update. An update without a change is not stored."""
     old = work.state.view(work.call, stored)
     document = change(old)
@@ -197,14 +195,14 @@ def _changed(work: Work, stored: StoredObject, *, change: Callable[[Tree], Tree]
     return _settled(work, old, stored=stored, new=new, shares=_shares(work, old, new=new, sent=document))
 
 
-def _shares(work: Work, old: Tree, *, new: Tree, sent: Tree) -> ownership.Shares:
+def _shares(work: Work, old: JsonMap, *, new: JsonMap, sent: JsonMap) -> ownership.Shares:
     managed = old["metadata"].get("managedFields") or []
     if not managed or sent["metadata"].get("managedFields") == []:
         return {}
     return _change(work).updated(old, new, shares=ownership.read(managed))
 
 
-def _refuse_version(call: Call, document: Tree, *, old: Tree) -> None:
+def _refuse_version(call: Call, document: JsonMap, *, old: JsonMap) -> None:
     """Raises RequestRefused if the body was made from another version of the object."""
     version = document["metadata"].get("resourceVersion") or ""
     if version and not version.isdecimal():
@@ -213,7 +211,7 @@ def _refuse_version(call: Call, document: Tree, *, old: Tree) -> None:
         raise modified(call.kind, call.name)
 
 
-def _merged_with(work: Work, old: Tree, *, document: Tree) -> Tree:
+def _merged_with(work: Work, old: JsonMap, *, document: JsonMap) -> JsonMap:
     """Returns the sent document with the fields that the endpoint and the server keep from the stored one."""
     # Apply takes all of it away where every field in it was the applier's own.
     metadata = rules.kept(document.get("metadata", {}), old["metadata"])
@@ -222,7 +220,7 @@ def _merged_with(work: Work, old: Tree, *, document: Tree) -> Tree:
     return structural.admitted(new, work.call.definition.schemas.get(work.call.version))
 
 
-def _settled(work: Work, old: Tree, *, stored: StoredObject, new: Tree, shares: ownership.Shares) -> Tree:
+def _settled(work: Work, old: JsonMap, *, stored: StoredObject, new: JsonMap, shares: ownership.Shares) -> JsonMap:
     new = _owned(new, shares)
     refuse_by_webhooks(work, new, operation="UPDATE")
     new = strategies.updated(new, old, call=work.call, now=work.state.now())
@@ -241,18 +239,18 @@ def _settled(work: Work, old: Tree, *, stored: StoredObject, new: Tree, shares: 
     )
 
 
-def _same(new: Tree, old: Tree) -> bool:
+def _same(new: JsonMap, old: JsonMap) -> bool:
     """Returns whether nothing but the times in managedFields differs."""
     return _timeless(new) == _timeless(old)
 
 
-def _timeless(document: Tree) -> Tree:
+def _timeless(document: JsonMap) -> JsonMap:
     metadata = document["metadata"]
     managed = [{**entry, "time": ""} for entry in metadata.get("managedFields") or ()]
     return document | {"metadata": metadata | {"managedFields": managed}}
 
 
-def _ends_deletion(new: Tree, old: Tree) -> bool:
+def _ends_deletion(new: JsonMap, old: JsonMap) -> bool:
     """Returns whether the update removed the last finalizer of an object that is being deleted."""
     before = old["metadata"]
     ends = before.get("deletionTimestamp") and before.get("deletionGracePeriodSeconds") == 0
@@ -278,7 +276,7 @@ def _apply(work: Work) -> Answer:
     return Answer(200, _applied(work, stored, applied=applied))
 
 
-def _applied_new(work: Work, applied: Tree) -> Tree:
+def _applied_new(work: Work, applied: JsonMap) -> JsonMap:
     metadata = applied["metadata"]
     if work.call.subresource:
         raise not_found(work.call.kind, work.call.name)
@@ -301,7 +299,7 @@ def _applied_new(work: Work, applied: Tree) -> Tree:
     )
 
 
-def _applied(work: Work, stored: StoredObject, *, applied: Tree) -> Tree:
+def _applied(work: Work, stored: StoredObject, *, applied: JsonMap) -> JsonMap:
     live = work.state.view(work.call, stored)
     check_name(work.call, applied["metadata"])
     shares = ownership.read(live["metadata"].get("managedFields") or ())

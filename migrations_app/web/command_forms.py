@@ -10,15 +10,15 @@ from migrations_app.errors import Conflict, InvalidInput, KarpdashError, Permiss
 from migrations_app.web.double_submit import submit_once
 
 P = ParamSpec("P")
-FormHandler = Callable[Concatenate[HttpRequest, P], HttpResponse]
+FormSubmit = Callable[Concatenate[HttpRequest, P], HttpResponse]
 LONGEST = 2000
 """Maximum number of characters that are kept of a reason or note."""
 
 
-def refused_on(page: Callable[..., HttpResponse]) -> Callable[[FormHandler[P]], FormHandler[P]]:
+def refused_on(page: Callable[..., HttpResponse]) -> Callable[[FormSubmit[P]], FormSubmit[P]]:
     """Returns a decorator: a form is submitted once, and a refusal is shown on the page with the current state."""
 
-    def decorator(act: FormHandler[P]) -> FormHandler[P]:
+    def decorator(act: FormSubmit[P]) -> FormSubmit[P]:
         @wraps(act)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             try:

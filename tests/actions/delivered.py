@@ -5,7 +5,8 @@ the controllers that would bring what the objects say.
 from collections.abc import Mapping
 from typing import Any
 
-from migrations_app.samples.kubernetes_objects import Doc, doc, meta
+from migrations_app.manifests import JsonMap
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.servers.apiserver import ApiServer
 
 FLUX, KUSTOMIZE, ARGO = "helm.toolkit.fluxcd.io/v2", "kustomize.toolkit.fluxcd.io/v1", "argoproj.io/v1alpha1"
@@ -16,7 +17,7 @@ APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
 AUTOMATED = {"prune": True, "selfHeal": True, "allowEmpty": False}
 
 
-def helm_release(version: str = "1.0.8", *, chart: str = "karpenter", marks: Any = None, **spec: Any) -> Doc:
+def helm_release(version: str = "1.0.8", *, chart: str = "karpenter", marks: Any = None, **spec: Any) -> JsonMap:
     source = {"kind": "HelmRepository", "name": "karpenter"}
     told = {"chart": {"spec": {"chart": chart, "version": version, "sourceRef": source}}, "interval": "5m"}
     given = {"values": dict(GIVEN)} if chart == "karpenter" else {}
@@ -24,7 +25,7 @@ def helm_release(version: str = "1.0.8", *, chart: str = "karpenter", marks: Any
     return doc(FLUX, "HelmRelease", metadata=meta(chart, "flux-system") | labels, spec=told | given | spec)
 
 
-def application(version: str = "1.0.8", *, helm: Any = None, automated: Any = None, **spec: Any) -> Doc:
+def application(version: str = "1.0.8", *, helm: Any = None, automated: Any = None, **spec: Any) -> JsonMap:
     source = {"repoURL": "public.ecr.aws/karpenter", "chart": "karpenter", "targetRevision": version}
     policy = {} if automated is None else {"syncPolicy": {"automated": dict(automated)}}
     told = {
@@ -35,12 +36,12 @@ def application(version: str = "1.0.8", *, helm: Any = None, automated: Any = No
     return doc(ARGO, "Application", metadata=meta("karpenter", "argocd"), spec=told | policy | spec)
 
 
-def kustomization(**spec: Any) -> Doc:
+def kustomization(**spec: Any) -> JsonMap:
     told = {"path": "./karpenter", "prune": True, "interval": "5m"}
     return doc(KUSTOMIZE, "Kustomization", metadata=meta("karpenter", "flux-system"), spec=told | spec)
 
 
-def definitions() -> list[Doc]:
+def definitions() -> list[JsonMap]:
     """The CRDs, open for every field; only HelmRelease and Kustomization have a status of their own, as published."""
     return [
         _definition("helm.toolkit.fluxcd.io", "v2", "HelmRelease", own_status=True),
@@ -49,7 +50,7 @@ def definitions() -> list[Doc]:
     ]
 
 
-def _definition(group: str, version: str, kind: str, *, own_status: bool) -> Doc:
+def _definition(group: str, version: str, kind: str, *, own_status: bool) -> JsonMap:
     plural, whole = f"{kind.lower()}s", {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     fields = dict.fromkeys(("spec", "status", "operation"), whole)
     shape = {"type": "object", "properties": fields}

@@ -11,8 +11,8 @@ from migrations_app.actions.base import Action, PlanningContext
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step, numbered
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness import stage
-from migrations_app.samples.kubernetes_objects import Doc
 from tests.builders import NOW, ACluster
 
 
@@ -23,7 +23,7 @@ def action_of(name: str) -> Action:
     return found
 
 
-def target_of(doc: Doc) -> ObjectTarget:
+def target_of(doc: JsonMap) -> ObjectTarget:
     """The object of that document, without its uid."""
     group, _, version = str(doc["apiVersion"]).rpartition("/")
     row = kinds.find(doc["kind"], group=group)
@@ -33,7 +33,7 @@ def target_of(doc: Doc) -> ObjectTarget:
     return ObjectTarget(group, version, row.plural, row.kind, metadata["name"], namespace=metadata.get("namespace", ""))
 
 
-def a_scene(cluster: ACluster, *docs: Doc, limits: RolloutLimits = RolloutLimits()) -> PlanningContext:  # noqa: B008 - frozen
+def a_scene(cluster: ACluster, *docs: JsonMap, limits: RolloutLimits = RolloutLimits()) -> PlanningContext:  # noqa: B008 - frozen
     """The scene of a cluster; `docs` are objects that were read whole."""
     inventory = cluster.build()
     objects = {target_of(doc): doc for doc in docs}

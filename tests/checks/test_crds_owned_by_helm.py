@@ -3,8 +3,9 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.installation import HELM_LABEL, Crds, crds, helm_marks
-from migrations_app.samples.kubernetes_objects import Doc, doc, meta
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import (
     a_cluster,
     an_empty_cluster,
@@ -99,7 +100,7 @@ def test_marks_of_the_controllers_release_are_no_owner_without_a_release_of_the_
 FLUX = {"helm.toolkit.fluxcd.io/name": "karpenter", "helm.toolkit.fluxcd.io/namespace": "flux-system"}
 
 
-def by_flux(**spec: object) -> Doc:
+def by_flux(**spec: object) -> JsonMap:
     return doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta("karpenter", "flux-system"), spec=spec)
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
 from tests.interleavings.actors import IDENTITY, READ, RUNNING, WAITING, HaltedWorker, halted
@@ -42,7 +42,7 @@ class LetterWriter:
         halted(IDENTITY)
         return self._twin.identity()
 
-    def read(self, target: ObjectTarget) -> Tree | None:
+    def read(self, target: ObjectTarget) -> JsonMap | None:
         halted(READ)
         return self._twin.read(target)
 
@@ -67,7 +67,7 @@ class LetterWriter:
         assert isinstance(answer, WriteResult)
         return answer
 
-    def now(self, target: ObjectTarget) -> Tree | None:
+    def now(self, target: ObjectTarget) -> JsonMap | None:
         """The object, for whoever only looks on."""
         return self._twin.read(target)
 

@@ -2,13 +2,14 @@
 
 import pytest
 
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import table
 from migrations_app.readiness.report import CollectResult
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.stage import other_provider
 from migrations_app.readiness.verdict import exit_code, judged_columns
-from migrations_app.samples.kubernetes_objects import Doc, doc
+from migrations_app.samples.kubernetes_objects import doc
 from tests.builders import ACluster, a_cluster
 from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool
 
@@ -16,7 +17,7 @@ AZURE = {"group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": "defaul
 KWOK = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}
 
 
-def node(provider_id: str) -> Doc:
+def node(provider_id: str) -> JsonMap:
     return doc("v1", "Node", metadata={"name": "n", "labels": {}}, spec={"providerID": provider_id})
 
 
@@ -25,7 +26,7 @@ def without_aws_crds(cluster: ACluster) -> ACluster:
     return cluster.without("crds").with_items("crds", *kept)
 
 
-def elsewhere(*docs: Doc) -> ACluster:
+def elsewhere(*docs: JsonMap) -> ACluster:
     return without_aws_crds(a_cluster("1.4.0", kubernetes="1.31")).with_docs(*docs)
 
 

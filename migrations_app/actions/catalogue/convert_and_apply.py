@@ -6,7 +6,7 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable, refuse_unread
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Tree, all_hold
+from migrations_app.actions.conditions import all_hold
 from migrations_app.actions.patches import apply_step, create_step, patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools
@@ -18,6 +18,7 @@ from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT
+from migrations_app.manifests import JsonMap
 
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
 SOURCES = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
@@ -108,7 +109,7 @@ def _create(inventory: Inventory, successor: Successor) -> Step:
     )
 
 
-def _update_steps(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator[Step]:
+def _update_steps(inventory: Inventory, successor: Successor, *, read: JsonMap) -> Iterator[Step]:
     """Server-side apply over the existing object; fields to remove are not owned by karpdash, so a separate patch
     removes them.
     """

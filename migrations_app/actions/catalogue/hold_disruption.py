@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.disruption_hold import (
     BUDGETS,
@@ -20,6 +20,7 @@ from migrations_app.inventory.facts.disruption_hold import NO_NODES
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 
 action = Action(
     __name__,
@@ -57,7 +58,7 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     yield from (hold_step(context, pool, read=read) for pool, read in not_held)
 
 
-def _read(context: PlanningContext, pool: NodePool) -> Tree:
+def _read(context: PlanningContext, pool: NodePool) -> JsonMap:
     read = context.objects.get(without_uid(pool_target(context.inventory, pool)))
     if read is None:
         raise Unavailable(f"NodePool {pool.name} could not be read, or is gone", code="not_seen")

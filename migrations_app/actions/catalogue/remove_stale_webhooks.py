@@ -6,7 +6,7 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget, RbacNeed, creation, deletion
-from migrations_app.actions.conditions import Deleted, Exists, Tree
+from migrations_app.actions.conditions import Deleted, Exists
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.actions.undo import restorable
@@ -16,6 +16,7 @@ from migrations_app.inventory.objects.karpenter import WebhookConfiguration
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.release_facts import admission_row, admits
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import JsonMap
 
 ROWS = (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
 
@@ -74,7 +75,7 @@ def _target(configuration: WebhookConfiguration, uid: str = "") -> ObjectTarget:
     return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, configuration.name, uid=uid)
 
 
-def _delete(configuration: WebhookConfiguration, read: Tree, *, running: Release) -> Step:
+def _delete(configuration: WebhookConfiguration, read: JsonMap, *, running: Release) -> Step:
     target = _target(configuration, configuration.metadata.uid or "")
     return Step(
         id="",

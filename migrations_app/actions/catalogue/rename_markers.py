@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import between, patch_step, set_at
 from migrations_app.actions.plan import Forecast, Step
@@ -17,6 +17,7 @@ from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
 from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
+from migrations_app.manifests import JsonMap
 
 ROWS = (
     kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.DAEMON_SET, kinds.CRON_JOB, kinds.JOB, kinds.POD, kinds.NODE,
@@ -93,7 +94,7 @@ def _rename_work(context: PlanningContext, parameters: Parameters) -> RenameWork
     return RenameWork((*steps, *_node_steps(context.inventory, parameters, renaming=renaming)), restarting, tuple(left))
 
 
-def _renamed(target: ObjectTarget, read: Tree, *, renaming: Renaming, parameters: Parameters) -> Tree:
+def _renamed(target: ObjectTarget, read: JsonMap, *, renaming: Renaming, parameters: Parameters) -> JsonMap:
     field = workloads.template_field(target)
     template = value_at(read, field)
     marks, placement = (workloads.asks(parameters, name) for name in ("marks", "placement"))
@@ -101,7 +102,7 @@ def _renamed(target: ObjectTarget, read: Tree, *, renaming: Renaming, parameters
     return set_at(read, field, value=new_template)
 
 
-def _step(target: ObjectTarget, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:
+def _step(target: ObjectTarget, read: JsonMap, *, patch: JsonMap, restart: workloads.Restart) -> Step:
     metadata = workloads.metadata_of(read)
     return patch_step(
         workloads.with_uid(target, read), read, patch=patch, manager=reverting_tool(metadata),
@@ -131,7 +132,7 @@ def _node_steps(inventory: Inventory, parameters: Parameters, *, renaming: Renam
     for node in (
         inventory.nodes.items if workloads.asks(parameters, "marks") and not parameters.get("namespaces") else ()
     ):
-        before: Tree = {"metadata": {"annotations": dict(node.metadata.annotations or {})}}
+        before: JsonMap = {"metadata": {"annotations": dict(node.metadata.annotations or {})}}
         patch = between(before, {"metadata": renaming.metadata(before["metadata"])})
         if patch:
             title = f"Mark node {node.name} with {labels.DO_NOT_DISRUPT}: Karpenter leaves it alone"

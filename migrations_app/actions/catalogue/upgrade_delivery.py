@@ -6,7 +6,7 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed, merge
-from migrations_app.actions.conditions import Tree, fields_digest
+from migrations_app.actions.conditions import fields_digest
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import release_for
@@ -27,6 +27,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import Release, parse
+from migrations_app.manifests import JsonMap
 
 KINDS = (kinds.FLUX_HELM_RELEASE, kinds.ARGO_APPLICATION)
 WHOLE = (("spec",), ("operation",))
@@ -104,7 +105,7 @@ def _rollback_problem(delivery: ChartDelivery, to: Release) -> str:
     return rollback_problem(to, parse(delivery.version))
 
 
-def _with_undo(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
+def _with_undo(step: Step, delivery: ChartDelivery, *, read: JsonMap, to: Release) -> Step:
     """The step with what starts a sync, the whole object as precondition, and its undo if a rollback is possible."""
     by_hand = delivery.delivery.kind == APPLICATION and not syncs_by_itself(delivery.delivery)
     starts = sync_once(read) if by_hand else {}

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget, creation, merge
-from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, ListContains, Tree, value_at
+from migrations_app.actions.changes import ObjectTarget, creation, merge
+from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, ListContains, value_at
 from migrations_app.actions.patches import between
 from migrations_app.actions.plan import Step
 from migrations_app.actions.undo import restorable
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_undo
 
 MARK = "karpdash.io/crds-of"
@@ -25,7 +26,7 @@ STRATEGY: Field = ("spec", "conversion", "strategy")
 RULES = "x-kubernetes-validations"
 
 
-def creating_crd(target: ObjectTarget, crd: Body, *, marks: Tree, release: Release) -> Step:
+def creating_crd(target: ObjectTarget, crd: JsonMap, *, marks: JsonMap, release: Release) -> Step:
     """The step that creates the CRD as shipped. It has no undo: deleting a CRD deletes its objects, and keeping it
     does no harm.
     """
@@ -44,7 +45,7 @@ def creating_crd(target: ObjectTarget, crd: Body, *, marks: Tree, release: Relea
     )
 
 
-def upgrading_crd(target: ObjectTarget, before: Tree, *, after: Body, release: Release) -> Step | None:
+def upgrading_crd(target: ObjectTarget, before: JsonMap, *, after: JsonMap, release: Release) -> Step | None:
     """The step that patches the CRD; None if nothing differs.
 
     Raises Unavailable if it would remove a version in which objects may still be stored.
@@ -53,7 +54,7 @@ def upgrading_crd(target: ObjectTarget, before: Tree, *, after: Body, release: R
     if alike(before["spec"], after["spec"]):
         return None
     generation = value_at(before, ("metadata", "generation")) or 0
-    patch: Body = {
+    patch: JsonMap = {
         "metadata": {"annotations": _annotations(before, after) | {MARK: f"{release} over generation {generation}"}},
         "spec": between(before["spec"], after["spec"]),
     }
@@ -71,7 +72,7 @@ def upgrading_crd(target: ObjectTarget, before: Tree, *, after: Body, release: R
     )
 
 
-def alike(before: Tree, after: Tree) -> bool:
+def alike(before: JsonMap, after: JsonMap) -> bool:
     """Whether two specs are equal except for CEL rules, which old servers drop."""
     return not between(without_rules(before), without_rules(after))
 
@@ -83,7 +84,7 @@ def without_rules(part: Any) -> Any:  # noqa: ANN401 - plain JSON
     return [without_rules(value) for value in part] if isinstance(part, list) else part
 
 
-def _refuse_dropping(target: ObjectTarget, before: Tree, *, after: Body) -> None:
+def _refuse_dropping(target: ObjectTarget, before: JsonMap, *, after: JsonMap) -> None:
     stored = value_at(before, ("status", "storedVersions")) or []
     lost = sorted(set(stored) - {version["name"] for version in _versions(after)})
     if lost:
@@ -91,27 +92,27 @@ def _refuse_dropping(target: ObjectTarget, before: Tree, *, after: Body) -> None
         raise Unavailable(words, code="still_stored")
 
 
-def _annotations(before: Tree, after: Body) -> Body:
+def _annotations(before: JsonMap, after: JsonMap) -> JsonMap:
     existing = value_at(before, ("metadata", "annotations")) or {}
     shipped = value_at(after, ("metadata", "annotations")) or {}
     return {key: value for key, value in shipped.items() if existing.get(key) != value}
 
 
-def _versions(crd: Tree) -> list[Tree]:
-    versions: list[Tree] = value_at(crd, ("spec", "versions")) or []
+def _versions(crd: JsonMap) -> list[JsonMap]:
+    versions: list[JsonMap] = value_at(crd, ("spec", "versions")) or []
     return versions
 
 
-def _storage(crd: Tree) -> str:
+def _storage(crd: JsonMap) -> str:
     return next((str(version["name"]) for version in _versions(crd) if version.get("storage")), "")
 
 
-def _dropped(before: Tree, after: Tree) -> list[str]:
+def _dropped(before: JsonMap, after: JsonMap) -> list[str]:
     names = {version["name"] for version in _versions(after)}
     return [str(version["name"]) for version in _versions(before) if version["name"] not in names]
 
 
-def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
+def _undo(patch: JsonMap, before: JsonMap, *, after: JsonMap) -> JsonMap:
     """The patch back to the previous state. A new storage version stays served, with its conversion, since objects may
     be stored in it.
     """
@@ -123,22 +124,22 @@ def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
     return undo | {"spec": spec | {"versions": [*_versions(before), new | {"storage": False}]}}
 
 
-def _version_to_keep(before: Tree, after: Body) -> str:
+def _version_to_keep(before: JsonMap, after: JsonMap) -> str:
     """The version that stays served after the undo; empty if none must."""
     new = _storage(after)
     return "" if new in {version["name"] for version in _versions(before)} else new
 
 
-def _versions_of(undo: Body, before: Tree) -> Tree:
-    spec: Tree = {"versions": undo["spec"].get("versions") or _versions(before)}
+def _versions_of(undo: JsonMap, before: JsonMap) -> JsonMap:
+    spec: JsonMap = {"versions": undo["spec"].get("versions") or _versions(before)}
     return spec
 
 
-def _postconditions(patch: Body, before: Tree, *, after: Tree) -> tuple[Condition, ...]:
+def _postconditions(patch: JsonMap, before: JsonMap, *, after: JsonMap) -> tuple[Condition, ...]:
     return tuple(_conditions(patch, before, after=after))
 
 
-def _conditions(patch: Body, before: Tree, *, after: Tree) -> Iterator[Condition]:
+def _conditions(patch: JsonMap, before: JsonMap, *, after: JsonMap) -> Iterator[Condition]:
     """The conditions that a read verifies. Schemas are not compared, because old servers drop CEL rules."""
     yield FieldEquals(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
     for version in _versions(after):
@@ -151,12 +152,12 @@ def _conditions(patch: Body, before: Tree, *, after: Tree) -> Iterator[Condition
         yield FieldEquals(field=STRATEGY, value=strategy)
 
 
-def _versions_text(crd: Body) -> str:
+def _versions_text(crd: JsonMap) -> str:
     served = [str(version["name"]) for version in _versions(crd) if version.get("served")]
     return f"{', '.join(served)} served, {_storage(crd)} stored"
 
 
-def _note(before: Tree, after: Body) -> str:
+def _note(before: JsonMap, after: JsonMap) -> str:
     kept_version = _version_to_keep(before, after)
     if kept_version:
         return f"Taken back, {kept_version} stays served: objects may be stored in it by then."

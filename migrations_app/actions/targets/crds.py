@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.changes import ObjectTarget, RbacNeed
+from migrations_app.actions.conditions import value_at
 from migrations_app.inventory.facts.controller import CRD_CHART
 from migrations_app.inventory.facts.conversion_webhook import chart_webhook, service_problem, webhook_service
 from migrations_app.inventory.inventory import Inventory
@@ -25,12 +25,13 @@ from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import Release, kubernetes_minor, parse
+from migrations_app.manifests import JsonMap
 
 CLIENT = ("spec", "conversion", "webhook", "clientConfig")
-OFF: Body = {"strategy": "None", "webhook": None}
+OFF: JsonMap = {"strategy": "None", "webhook": None}
 
 
-def with_conversion(crd: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
+def with_conversion(crd: JsonMap, before: JsonMap | None, *, inventory: Inventory, release: Release) -> JsonMap:
     """The CRD as shipped, with the conversion for this cluster. Raises Unavailable if its Service cannot answer."""
     shipped = value_at(crd, ("spec", "conversion"))
     if not isinstance(shipped, dict) or shipped.get("strategy") != "Webhook":
@@ -49,7 +50,7 @@ def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
         raise Unavailable(words, code="conversion_off")
 
 
-def _client(crd: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
+def _client(crd: JsonMap, before: JsonMap | None, *, inventory: Inventory, release: Release) -> JsonMap:
     """The existing client configuration is kept, in particular its caBundle, which the controller writes."""
     existing = value_at(before, CLIENT)
     if isinstance(existing, dict) and (existing.get("service") or existing.get("url")):
@@ -67,7 +68,7 @@ def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
     return (service.name, service.namespace, MAIN_CHART_WEBHOOK_SERVICE[2]) if service else MAIN_CHART_WEBHOOK_SERVICE
 
 
-def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
+def _refuse_unanswered(client: JsonMap, crd: str, *, inventory: Inventory) -> None:
     service = client.get("service")
     if not isinstance(service, dict):
         return  # an address outside the cluster: the inventory cannot show whether it answers
@@ -93,7 +94,7 @@ ORIGIN = "origin"
 """Key of the chart's origin, as text, next to its files."""
 
 
-def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, Body]:
+def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, JsonMap]:
     """The CRDs by name, in the order of the release's set. Raises Unavailable if the chart is of another release or
     differs from what the tables know about that release.
     """
@@ -125,7 +126,7 @@ def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
         raise Unavailable(f"the chart is of {chart_version}, and {release} is needed", code="other_release")
 
 
-def _documents(files: Mapping[str, bytes]) -> list[Body]:
+def _documents(files: Mapping[str, bytes]) -> list[JsonMap]:
     """Every document except Chart.yaml; each must be a CRD."""
     contents = [_decoded(body) for name, body in sorted(files.items()) if name not in (CHART, ORIGIN)]
     flat = [
@@ -147,7 +148,7 @@ def _decoded(body: bytes) -> Any:  # noqa: ANN401 - plain JSON
         raise Unavailable("a file of the chart cannot be read", code="strange_chart") from None
 
 
-def _refuse_other_versions(crd: Body, row: Crd) -> None:
+def _refuse_other_versions(crd: JsonMap, row: Crd) -> None:
     """Raises Unavailable unless names and versions are those of the release; schemas are not compared."""
     versions = value_at(crd, ("spec", "versions"))
     version_bodies = (

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.patches import between
 from migrations_app.actions.targets.pools import target_of
 from migrations_app.conversion.chart_values.trees import hidden, laid
@@ -30,6 +30,7 @@ from migrations_app.inventory.facts.delivery_sources import (
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_undo
 from migrations_app.manifests.writer import text_of
 from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
@@ -84,7 +85,7 @@ def _refuse_kept(delivery_name: str, writer: str) -> NoReturn:
     raise Unavailable(f"the source of {delivery_name} is {writer}: change it there", code="kept")
 
 
-def refuse_written(delivery: ChartDelivery, read: Tree) -> None:
+def refuse_written(delivery: ChartDelivery, read: JsonMap) -> None:
     """Raises Unavailable if `managedFields` say that a tool wrote the version into the object."""
     place = place_of(delivery)
     written = value_at(read, ("metadata", "managedFields"))
@@ -106,7 +107,7 @@ def _owns(fields: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - plain J
     return True
 
 
-def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
+def values_in(read: JsonMap, place: ChartPlace) -> dict[str, Any]:
     """The values that the object itself gives to the chart. Raises Unavailable if it takes some from elsewhere."""
     spec = read.get("spec") or {}
     if read.get("kind") == HELM_RELEASE:
@@ -119,19 +120,19 @@ def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
     return laid(_own_values(read, helm), _edits_of_parameters(read, helm))
 
 
-def _checked_map(read: Tree, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
+def _checked_map(read: JsonMap, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
     """The value, which has to be a map; empty for None. Raises Unavailable for anything else."""
     if value is not None and not isinstance(value, dict):
         _refuse_values(read)
     return value or {}
 
 
-def _refuse_values(read: Tree) -> NoReturn:
+def _refuse_values(read: JsonMap) -> NoReturn:
     name = f"{read.get('kind')} {value_at(read, ('metadata', 'name'))}"
     raise Unavailable(f"{name} takes values from other objects or files: change them there", code="values_elsewhere")
 
 
-def _own_values(read: Tree, helm: Tree) -> dict[str, Any]:
+def _own_values(read: JsonMap, helm: JsonMap) -> dict[str, Any]:
     """The values without parameters: `valuesObject` wins over `values`, as in Argo CD."""
     if helm.get("valuesObject"):
         return _checked_map(read, helm["valuesObject"])
@@ -140,7 +141,7 @@ def _own_values(read: Tree, helm: Tree) -> dict[str, Any]:
     return _checked_map(read, document)
 
 
-def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
+def _edits_of_parameters(read: JsonMap, helm: JsonMap) -> Edits:
     """The parameters, which win over values. Raises Unavailable for a parameter that sets a part of a list."""
     rows = _parameters(helm)
     if any("[" in str(row.get("name")) or "{" in str(row.get("value")) for row in rows):
@@ -148,17 +149,17 @@ def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
     return tuple((str(row.get("name")), _json(row)) for row in rows)
 
 
-def _parameters(helm: Tree) -> list[Tree]:
+def _parameters(helm: JsonMap) -> list[JsonMap]:
     parameters = helm.get("parameters")
     return [row for row in parameters if isinstance(row, dict)] if isinstance(parameters, list) else []
 
 
-def _json(row: Tree) -> str:
+def _json(row: JsonMap) -> str:
     text = str(row.get("value") or "")
     return text if not row.get("forceString") and _TYPED.fullmatch(text) else json.dumps(text)
 
 
-def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> Body:
+def upgrade_patch(read: JsonMap, place: ChartPlace, *, version: str, edits: Edits) -> JsonMap:
     """The merge patch that sets version and values. Raises InvalidInput `secret_value` if the plan would have to
     contain a value that looks like a secret.
     """
@@ -172,7 +173,9 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
     return {"spec": patch}
 
 
-def changed_spec(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> tuple[Tree, tuple[Tree, ...]]:
+def changed_spec(
+    read: JsonMap, place: ChartPlace, *, version: str, edits: Edits
+) -> tuple[JsonMap, tuple[JsonMap, ...]]:
     """The spec with the new version and values, and the values that it holds as text, before and after."""
     after = copy.deepcopy(read.get("spec") or {})
     source = below(after, place.at)
@@ -188,7 +191,7 @@ def without_null(tree: Any) -> Any:  # noqa: ANN401 - plain JSON
     return [without_null(item) for item in tree] if isinstance(tree, list) else tree
 
 
-def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits) -> tuple[Tree, ...]:
+def _changed_values(read: JsonMap, after: JsonMap, *, place: ChartPlace, edits: Edits) -> tuple[JsonMap, ...]:
     """Changes the values of the spec `after` in place. Returns the values that the patch holds as text."""
     if read.get("kind") == HELM_RELEASE:
         after["values"] = laid(_checked_map(read, after.get("values")), edits, prune=True)
@@ -211,8 +214,8 @@ def _is_edited(name: str, edits: Iterable[tuple[str, str]]) -> bool:
     return any(name == key or name.startswith(f"{key}.") for key, _ in edits)
 
 
-def sync_once(read: Tree) -> Body:
+def sync_once(read: JsonMap) -> JsonMap:
     """The operation that makes Argo CD sync once an Application that does not sync by itself; it deletes nothing."""
     options = value_at(read, ("spec", "syncPolicy", "syncOptions"))
-    sync: Body = {"prune": False} | ({"syncOptions": options} if isinstance(options, list) and options else {})
+    sync: JsonMap = {"prune": False} | ({"syncOptions": options} if isinstance(options, list) and options else {})
     return {"operation": {"initiatedBy": {"username": "karpdash"}, "sync": sync}}

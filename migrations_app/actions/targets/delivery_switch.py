@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from migrations_app.actions.base import Parameters, Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget, checked_name, merge
-from migrations_app.actions.conditions import Field, Tree, fields_digest, value_at
+from migrations_app.actions.changes import ObjectTarget, checked_name, merge
+from migrations_app.actions.conditions import Field, fields_digest, value_at
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
@@ -24,6 +24,7 @@ from migrations_app.inventory.facts.delivery_sources import (
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.nesting import parse_json
 
 NAMES = "deliveries"
@@ -57,7 +58,7 @@ def switch_of(target: ObjectTarget) -> Field:
     return AUTOMATED if target.kind == APPLICATION else SUSPEND
 
 
-def pause_step(delivery: GitOpsDelivery, read: Tree) -> Step:
+def pause_step(delivery: GitOpsDelivery, read: JsonMap) -> Step:
     """A step that pauses the delivery and keeps its setting; its undo restores the setting."""
     target = _checked(delivery)
     patch = pausing(target, value_at(read, switch_of(target)))
@@ -68,7 +69,7 @@ def pause_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     return _with_whole_switch(step, target, read=read)
 
 
-def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
+def resume_step(delivery: GitOpsDelivery, read: JsonMap) -> Step:
     """A step that restores the setting from before the pause; a delivery that is not paused keeps its setting."""
     target = _checked(delivery)
     before = before_pause(target, read)
@@ -83,28 +84,28 @@ def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     )
 
 
-def _with_whole_switch(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
+def _with_whole_switch(step: Step, target: ObjectTarget, *, read: JsonMap) -> Step:
     """The step with the whole setting, and the annotation that keeps it, as preconditions."""
     fields = (switch_of(target), ("metadata", "annotations", PAUSED))
     return replace(step, preconditions=fields, digest=fields_digest(read, fields))
 
 
-def pausing(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
+def pausing(target: ObjectTarget, setting: Any) -> JsonMap:  # noqa: ANN401 - plain JSON
     """The merge patch that suspends the delivery and keeps the setting."""
     metadata = {"annotations": {PAUSED: json.dumps(setting, sort_keys=True, separators=(",", ":"))}}
     return {"metadata": metadata} | _switched(target, None if target.kind == APPLICATION else True)
 
 
-def resuming(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
+def resuming(target: ObjectTarget, setting: Any) -> JsonMap:  # noqa: ANN401 - plain JSON
     """The merge patch that restores the setting and removes the annotation."""
     return {"metadata": {"annotations": {PAUSED: None}}} | _switched(target, setting)
 
 
-def _switched(target: ObjectTarget, value: Any) -> Body:  # noqa: ANN401 - plain JSON
+def _switched(target: ObjectTarget, value: Any) -> JsonMap:  # noqa: ANN401 - plain JSON
     return {"spec": {"syncPolicy": {"automated": value}} if target.kind == APPLICATION else {"suspend": value}}
 
 
-def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
+def before_pause(target: ObjectTarget, read: JsonMap) -> Any:  # noqa: ANN401 - plain JSON
     """The setting from before the pause; the current setting if nothing paused the delivery. Raises Unavailable for an
     annotation that holds no valid setting.
     """
@@ -128,7 +129,7 @@ def reverted_by(delivery: GitOpsDelivery) -> str:
     return f"{writer} writes this object; where it states the switch, the pause is undone by it." if writer else ""
 
 
-def _switched_on_again(delivery: GitOpsDelivery, read: Tree) -> str:
+def _switched_on_again(delivery: GitOpsDelivery, read: JsonMap) -> str:
     """The tool that would resume the delivery. A tool that writes an Application writes its sync policy too, while Flux
     does not touch `suspend` if its source does not set it.
     """

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget, PlannedRequest, checked_name, merge
-from migrations_app.actions.conditions import Field, Tree, fields_digest, value_at
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, checked_name, merge
+from migrations_app.actions.conditions import Field, fields_digest, value_at
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.pools import (
@@ -26,6 +26,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.versions import minor_order
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.nesting import parse_json
 
 NAMES = "nodepools"
@@ -64,7 +65,7 @@ def refuse_without_budgets(context: PlanningContext) -> None:
         raise Unavailable(f"Karpenter {running} {NO_BUDGETS}", code="wrong_release")
 
 
-def hold_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+def hold_step(context: PlanningContext, pool: NodePool, *, read: JsonMap) -> Step:
     """The step that sets budgets of no nodes and keeps the former budgets; its undo restores them."""
     running = context.running.release
     expires = running is not None and minor_order(running.minor) >= FIRST_FORCEFUL_EXPIRY
@@ -76,7 +77,7 @@ def hold_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
     )  # fmt: skip
 
 
-def release_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+def release_step(context: PlanningContext, pool: NodePool, *, read: JsonMap) -> Step:
     """The step that restores the former budgets. If somebody changed the budgets since the hold, they stay, and the
     step only removes the annotation. Raises Unavailable for an annotation without valid budgets.
     """
@@ -96,12 +97,12 @@ def release_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Ste
     return replace(step, undo=merge(target, hold_patch), undo_postconditions=field_conditions(hold_patch))
 
 
-def holding(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
+def holding(budgets: Any) -> JsonMap:  # noqa: ANN401 - plain JSON
     """The merge patch that holds the NodePool, with the former budgets in the annotation."""
     return {"metadata": {"annotations": {HELD: _text(budgets)}}, "spec": {"disruption": {"budgets": NO_NODES}}}
 
 
-def releasing(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
+def releasing(budgets: Any) -> JsonMap:  # noqa: ANN401 - plain JSON
     """The merge patch that restores the budgets and removes the annotation."""
     return {"metadata": {"annotations": {HELD: None}}, "spec": {"disruption": {"budgets": budgets}}}
 
@@ -111,7 +112,7 @@ def restores(change: PlannedRequest) -> bool:
     return "spec" in change.body
 
 
-def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
+def former_budgets(pool: NodePool, read: JsonMap) -> Any:  # noqa: ANN401 - plain JSON
     """The budgets from before the hold. Raises Unavailable if the annotation does not hold them."""
     text = value_at(read, MARK)
     try:
@@ -124,7 +125,7 @@ def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain J
     return budgets
 
 
-def _budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
+def _budgets(pool: NodePool, read: JsonMap) -> Any:  # noqa: ANN401 - plain JSON
     """The current budgets; None if there are none. Raises Unavailable if they are not a list of budgets."""
     budgets = value_at(read, BUDGETS)
     if (budgets is not None and not _is_list(budgets)) or len(_text(budgets)) > LONGEST:

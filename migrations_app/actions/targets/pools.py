@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget, checked_name
-from migrations_app.actions.conditions import Tree
+from migrations_app.actions.changes import ObjectTarget, checked_name
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.nodes import PoolName, name_list
@@ -27,6 +26,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import Metadata, NamedObject, NodePool, Provisioner, WholeObject
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.release_facts import DRAIN_TAINT, ROLLS_ON
+from migrations_app.manifests import JsonMap
 
 
 def nodes_of(inventory: Inventory, provisioner: str) -> int:
@@ -178,7 +178,7 @@ def has_drain_taint(provisioner: Provisioner) -> bool:
     )
 
 
-def taint_step(provisioner: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
+def taint_step(provisioner: Provisioner, *, title: str, spec: JsonMap | None = None, note: str = "") -> Step:
     """The step that adds the drain taint to a Provisioner, with further spec fields if given."""
     taints = {} if has_drain_taint(provisioner) else {"taints": [*_taints(provisioner), DRAIN_TAINT.taint]}
     return patch_step(
@@ -210,7 +210,7 @@ LOSSES_SAID = 5
 class Successor:
     """One object to apply, and the item of the conversion that made it."""
 
-    body: Tree
+    body: JsonMap
     item: Item
 
     @property
@@ -262,7 +262,7 @@ def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | No
     return next((item for item in objects if isinstance(item, WholeObject) and item.name == name), None)
 
 
-def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], TargetVersion]:
+def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[JsonMap], TargetVersion]:
     """The chosen pools with their classes, and the generation to convert to; by default the oldest one."""
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
     provisioner_names, nodepool_names = (chosen_names(parameters, name) for name in ("provisioners", "nodepools"))
@@ -279,23 +279,23 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], T
     return _with_used_classes(picked, every=not named), "v1beta1" if alpha else "v1"
 
 
-def _with_used_classes(trees: list[Tree], *, every: bool) -> list[Tree]:
+def _with_used_classes(trees: list[JsonMap], *, every: bool) -> list[JsonMap]:
     used = {class_of(tree) for tree in trees if tree["kind"] in POOLS}
     return [tree for tree in trees if every or tree["kind"] in POOLS or name_of(tree) in used]
 
 
-def _refuse_unknown(named: Collection[str], trees: list[Tree], *, where: str) -> None:
+def _refuse_unknown(named: Collection[str], trees: list[JsonMap], *, where: str) -> None:
     pool_names = {name_of(tree) for tree in trees if tree["kind"] in POOLS}
     missing = [name for name in named if name not in pool_names]
     if missing:
         raise InvalidInput(f"not in the cluster: {', '.join(missing)}", where=where, code="unknown_name")
 
 
-def name_of(tree: Tree) -> str:
+def name_of(tree: JsonMap) -> str:
     return str(tree["metadata"]["name"])
 
 
-def class_of(tree: Tree) -> str:
+def class_of(tree: JsonMap) -> str:
     """The name of the class or template that a pool uses; empty if it names none."""
     spec = tree["spec"]
     path = ("providerRef",) if tree["kind"] == "Provisioner" else ("template", "spec", "nodeClassRef")

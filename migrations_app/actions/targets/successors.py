@@ -1,13 +1,14 @@
 """Details of converted objects: what each was computed from, and which fields of the replaced object it removes."""
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.conditions import Tree, content_digest
+from migrations_app.actions.conditions import content_digest
 from migrations_app.actions.patches import between
 from migrations_app.actions.plan import SourceObject
 from migrations_app.actions.targets.pools import CLASSES, POOLS, Successor, class_of, name_of, object_of, target_of
 from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 
 
 def sources_of(inventory: Inventory, successor: Successor) -> tuple[SourceObject, ...]:
@@ -21,12 +22,12 @@ def sources_of(inventory: Inventory, successor: Successor) -> tuple[SourceObject
     )
 
 
-def _class_named(tree: Tree) -> str:
+def _class_named(tree: JsonMap) -> str:
     """The class that the object is or uses; for a pool without a class, a text that no other object has."""
     return name_of(tree) if tree["kind"] in CLASSES else class_of(tree) or f"none, {tree['kind']} {name_of(tree)}"
 
 
-def _source(inventory: Inventory, tree: Tree) -> SourceObject:
+def _source(inventory: Inventory, tree: JsonMap) -> SourceObject:
     row = kinds.find(tree["kind"], group=str(tree["apiVersion"]).partition("/")[0])
     read = object_of(inventory, tree["kind"], name=name_of(tree))
     if row is None or read is None:
@@ -35,7 +36,7 @@ def _source(inventory: Inventory, tree: Tree) -> SourceObject:
     return SourceObject(target=target_of(row, read, version=version), digest=content_digest(tree))
 
 
-def fields_gone(successor: Successor) -> Tree:
+def fields_gone(successor: Successor) -> JsonMap:
     """The patch that removes the fields which an object loses when it is only cleaned; empty for other objects."""
     if not successor.own or successor.item.generation != "v1":
         return {}
@@ -44,6 +45,6 @@ def fields_gone(successor: Successor) -> Tree:
     return _only_removed(between(before, after))
 
 
-def _only_removed(patch: Tree) -> Tree:
+def _only_removed(patch: JsonMap) -> JsonMap:
     inner = {key: _only_removed(value) if isinstance(value, dict) else value for key, value in patch.items()}
     return {key: value for key, value in inner.items() if value is None or (isinstance(value, dict) and value)}

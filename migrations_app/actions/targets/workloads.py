@@ -11,13 +11,14 @@ import msgspec
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget
-from migrations_app.actions.conditions import Field, Tree, value_at
+from migrations_app.actions.conditions import Field, value_at
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted
 from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, mark_mentions, placement_mentions
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
 from migrations_app.inventory.objects.karpenter import Metadata, PodGroup
 from migrations_app.karpenter import kinds, labels
+from migrations_app.manifests import JsonMap
 
 OLD_MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
 OLD, NEW = labels.PROVISIONER_NAME, labels.NODEPOOL
@@ -36,7 +37,7 @@ class Renaming:
     pool_of: Callable[[str], str]
     gone: Collection[str] = ()
 
-    def template(self, template: Tree, *, marks: bool, placement: bool) -> Tree:
+    def template(self, template: JsonMap, *, marks: bool, placement: bool) -> JsonMap:
         """The pod template with the requested keys renamed."""
         new_template = dict(template)
         if marks and isinstance(template.get("metadata"), dict):
@@ -45,7 +46,7 @@ class Renaming:
             new_template["spec"] = self._spec(template["spec"])
         return new_template
 
-    def metadata(self, metadata: Tree) -> Tree:
+    def metadata(self, metadata: JsonMap) -> JsonMap:
         """The metadata with do-not-disrupt instead of the old marks, as an annotation with the old value."""
         annotations = metadata.get("annotations")
         values = [annotations[key] for key in OLD_MARKS if key in annotations] if isinstance(annotations, dict) else []
@@ -55,7 +56,7 @@ class Renaming:
         others = {key: text for key, text in annotations.items() if key not in OLD_MARKS or key not in self.gone}
         return metadata | {"annotations": {labels.DO_NOT_DISRUPT: value} | others}
 
-    def _spec(self, spec: Tree) -> Tree:
+    def _spec(self, spec: JsonMap) -> JsonMap:
         new_spec = dict(spec)
         if isinstance(spec.get("nodeSelector"), dict):
             new_spec["nodeSelector"] = self._selector(spec["nodeSelector"])
@@ -65,13 +66,13 @@ class Renaming:
             new_spec["topologySpreadConstraints"] = [_topology(row) for row in spec["topologySpreadConstraints"]]
         return new_spec
 
-    def _selector(self, selector: Tree) -> Tree:
+    def _selector(self, selector: JsonMap) -> JsonMap:
         if OLD not in selector:
             return selector
         others = {key: value for key, value in selector.items() if key != OLD}
         return {NEW: self.pool_of(str(selector[OLD]))} | others
 
-    def _affinity(self, affinity: Tree) -> Tree:
+    def _affinity(self, affinity: JsonMap) -> JsonMap:
         new_affinity = dict(affinity)
         if isinstance(affinity.get("nodeAffinity"), dict):
             new_affinity["nodeAffinity"] = self._node_affinity(affinity["nodeAffinity"])
@@ -80,7 +81,7 @@ class Renaming:
                 new_affinity[kind] = _pod_affinity(affinity[kind])
         return new_affinity
 
-    def _node_affinity(self, affinity: Tree) -> Tree:
+    def _node_affinity(self, affinity: JsonMap) -> JsonMap:
         new_affinity = dict(affinity)
         required = affinity.get(REQUIRED)
         if isinstance(required, dict) and isinstance(required.get("nodeSelectorTerms"), list):
@@ -115,7 +116,7 @@ class Renaming:
         return [row, renamed] if avoids and OLD not in self.gone else [renamed]
 
 
-def _pod_affinity(affinity: Tree) -> Tree:
+def _pod_affinity(affinity: JsonMap) -> JsonMap:
     new_affinity = dict(affinity)
     if isinstance(affinity.get(REQUIRED), list):
         new_affinity[REQUIRED] = [_topology(row) for row in affinity[REQUIRED]]
@@ -167,7 +168,7 @@ def pod_target(namespace: str, name: str) -> ObjectTarget:
     return ObjectTarget(POD.group, POD.versions[0], POD.plural, POD.kind, name, namespace=namespace)
 
 
-def with_uid(target: ObjectTarget, read: Tree) -> ObjectTarget:
+def with_uid(target: ObjectTarget, read: JsonMap) -> ObjectTarget:
     """The target, bound to the object that was read."""
     return msgspec.structs.replace(target, uid=str(value_at(read, ("metadata", "uid")) or ""))
 
@@ -176,7 +177,7 @@ def template_field(target: ObjectTarget) -> Field:
     return CRON_TEMPLATE if target.kind == kinds.CRON_JOB.kind else TEMPLATE
 
 
-def metadata_of(read: Tree) -> Metadata:
+def metadata_of(read: JsonMap) -> Metadata:
     """The metadata as an inventory projection; empty if it is malformed."""
     try:
         return msgspec.convert(read.get("metadata") or {}, Metadata)
@@ -184,7 +185,7 @@ def metadata_of(read: Tree) -> Metadata:
         return Metadata()
 
 
-def restart(target: ObjectTarget, read: Tree) -> Restart:
+def restart(target: ObjectTarget, read: JsonMap) -> Restart:
     """What happens to the running pods if the template changes."""
     if target.kind == kinds.CRON_JOB.kind:
         return Restart(0, "no pod restarts; the next run has it")
@@ -201,14 +202,14 @@ def restart(target: ObjectTarget, read: Tree) -> Restart:
     return Restart(many, f"restarts {pods} one after the other")
 
 
-def _job_restart(read: Tree) -> Restart:
+def _job_restart(read: JsonMap) -> Restart:
     started = value_at(read, ("status", "startTime")) is not None
     if value_at(read, ("spec", "suspend")) is True and not started:
         return Restart(0, "no pod runs yet")
     return Restart(0, "its template cannot be changed any more", held=True)
 
 
-def _replicas(target: ObjectTarget, read: Tree) -> int:
+def _replicas(target: ObjectTarget, read: JsonMap) -> int:
     field = ("status", "desiredNumberScheduled") if target.kind == kinds.DAEMON_SET.kind else ("spec", "replicas")
     count = value_at(read, field)
     return count if isinstance(count, int) else 1

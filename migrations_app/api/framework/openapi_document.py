@@ -12,10 +12,10 @@ from migrations_app import HOME_PAGE
 from migrations_app.actions.changes import RISKS
 from migrations_app.actions.states import STATES
 from migrations_app.api.framework.openapi_summaries import SUMMARIES, TAGS
+from migrations_app.manifests import JsonMap
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES
 from migrations_app.readiness.report import Verdict
 
-Tree = dict[str, Any]
 _RULE_IDS = re.compile(r" ?\((?:[KTRA]\d\d(?:, )?)+\)")
 _SAME_WORDS = re.compile(r"^\* `([^`]*)` - \1$")
 LOCATED = frozenset({
@@ -24,7 +24,7 @@ LOCATED = frozenset({
     "service_tokens_create", "services_create", "teams_create", "tokens_create", "views_create", "waivers_create",
 })  # fmt: skip
 """Operations whose successful answer has the URL of the new object in Location."""
-HEADERS: Tree = {
+HEADERS: JsonMap = {
     "API-Version": {"description": "Version of this API.", "schema": {"type": "string"}},
     "ETag": {"description": "Version of what is answered; goes into If-Match.", "schema": {"type": "string"}},
     "Idempotency-Replayed": {
@@ -47,7 +47,7 @@ VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     **{(name, "risk"): (*RISKS, "") for name in ("RolloutLine", "RolloutWhole", "PlanWhole")},
 }
 """All values of fields of answers; the empty text if nothing is known yet."""
-EXAMPLES: dict[str, Tree] = {
+EXAMPLES: dict[str, JsonMap] = {
     "NewCluster": {"name": "shop", "source": "kubeconfig", "kubeconfig": "apiVersion: v1\nkind: Config\n...\n"},
     "NewService": {
         "name": "prometheus", "purpose": "scrapes", "role": "viewer", "everywhere": True, "scopes": ["metrics"],
@@ -67,7 +67,7 @@ EXAMPLES: dict[str, Tree] = {
 }  # fmt: skip
 
 
-def completed(result: Tree, generator: Any, request: Any, public: bool) -> Tree:  # noqa: ANN401, ARG001 - the library's signature
+def completed(result: JsonMap, generator: Any, request: Any, public: bool) -> JsonMap:  # noqa: ANN401, ARG001 - the library's signature
     """Returns the document with the additions of this module. The parameters are those of drf-spectacular's hooks."""
     result["info"] |= {
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -86,7 +86,7 @@ def completed(result: Tree, generator: Any, request: Any, public: bool) -> Tree:
     return result
 
 
-def _complete(method: str, operation: Tree, *, siblings: Tree) -> None:
+def _complete(method: str, operation: JsonMap, *, siblings: JsonMap) -> None:
     operation["summary"] = SUMMARIES[operation["operationId"]]
     tagged = method != "post" and any(_takes(sibling, "If-Match") for sibling in siblings.values())
     tagged |= _takes(operation, "If-None-Match") or _takes(operation, "If-Match")
@@ -110,11 +110,11 @@ _GOOD = {
 }
 
 
-def _takes(operation: Tree, header: str) -> bool:
+def _takes(operation: JsonMap, header: str) -> bool:
     return any(parameter["name"] == header for parameter in operation.get("parameters", ()))
 
 
-def _complete_schemas(schemas: Tree) -> None:
+def _complete_schemas(schemas: JsonMap) -> None:
     for (name, field), values in VALUES.items():
         schemas[name]["properties"][field]["enum"] = list(values)
     for schema in schemas.values():
@@ -125,7 +125,7 @@ def _complete_schemas(schemas: Tree) -> None:
         schemas[name]["examples"] = [example]
 
 
-def _clean(tree: Tree) -> None:
+def _clean(tree: JsonMap) -> None:
     """Removes rule ids of this project from descriptions, and lists that repeat the values of a field."""
     for holder in _holders(tree):
         lines = [line for line in holder["description"].splitlines() if not _SAME_WORDS.match(line.strip())]
@@ -136,7 +136,7 @@ def _clean(tree: Tree) -> None:
             del holder["description"]
 
 
-def _holders(tree: Any) -> Iterator[Tree]:  # noqa: ANN401 - plain JSON
+def _holders(tree: Any) -> Iterator[JsonMap]:  # noqa: ANN401 - plain JSON
     if isinstance(tree, dict):
         if isinstance(tree.get("description"), str):
             yield tree

@@ -14,13 +14,13 @@ from rest_framework.views import set_rollback
 
 from migrations_app import errors
 from migrations_app.api.framework.problem_codes import CODES, Problem, known_code
+from migrations_app.manifests import JsonMap
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
-Tree = dict[str, Any]
 
 
-def exception_answer(error: Exception, context: Tree) -> Response:
+def exception_answer(error: Exception, context: JsonMap) -> Response:
     """Returns the answer to any exception of an endpoint; DRF calls this function. Internal errors are logged with the
     request id.
     """
@@ -34,9 +34,9 @@ def exception_answer(error: Exception, context: Tree) -> Response:
     return Response(body, status=body["status"], headers=_headers(body), content_type=MEDIA_TYPE)
 
 
-def _body(error: Exception) -> Tree:
+def _body(error: Exception) -> JsonMap:
     code, detail = _code_and_detail(error)
-    body: Tree = {
+    body: JsonMap = {
         "type": f"/api/v1/problems/{code}",
         "title": CODES[code].title,
         "status": CODES[code].status,
@@ -111,7 +111,7 @@ def _wait(error: Exception) -> int | None:
     return error.retry_after if isinstance(error, Problem) else None
 
 
-def _headers(body: Tree) -> dict[str, str]:
+def _headers(body: JsonMap) -> dict[str, str]:
     headers = {}
     if body["status"] == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="karpdash"'
@@ -120,7 +120,7 @@ def _headers(body: Tree) -> dict[str, str]:
     return headers
 
 
-def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[Tree]:  # noqa: ANN401 - DRF's nest of lists and dicts
+def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[JsonMap]:  # noqa: ANN401 - DRF's nest of lists and dicts
     if isinstance(detail, dict):
         for name, below in detail.items():
             yield from _pointed(below, path if name == "non_field_errors" else (*path, str(name)))

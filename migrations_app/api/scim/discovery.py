@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.scim.frame import ScimEndpoint, ScimError, Tree
+from migrations_app.api.scim.frame import ScimEndpoint, ScimError
 from migrations_app.api.scim.lists import MOST_LISTED, ListQuery, list_body
+from migrations_app.manifests import JsonMap
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0"
 USER, GROUP = f"{CORE}:User", f"{CORE}:Group"
-_SCHEME: Tree = {
+_SCHEME: JsonMap = {
     "type": "oauthbearertoken",
     "name": "OAuth Bearer Token",
     "description": "A token that an administrator makes under Provisioning.",
@@ -20,8 +21,8 @@ _SCHEME: Tree = {
 }
 
 
-def _attribute(name: str, about: str, **characteristics: Any) -> Tree:  # noqa: ANN401 - characteristics of RFC 7643, section 7
-    attribute: Tree = {
+def _attribute(name: str, about: str, **characteristics: Any) -> JsonMap:  # noqa: ANN401 - characteristics of RFC 7643, section 7
+    attribute: JsonMap = {
         "name": name,
         "type": "string",
         "multiValued": False,
@@ -94,7 +95,7 @@ class _Discovery(ScimEndpoint):
 
     kind: ClassVar[str] = ""
 
-    def documents(self) -> dict[str, Tree]:
+    def documents(self) -> dict[str, JsonMap]:
         """The documents by id."""
         return {}
 
@@ -118,7 +119,7 @@ class ScimSchemasView(_Discovery):
 
     kind = "Schema"
 
-    def documents(self) -> dict[str, Tree]:
+    def documents(self) -> dict[str, JsonMap]:
         head = {"schemas": [f"{CORE}:Schema"]}
         return {
             key: {**head, "id": key, "name": name, "description": about, "attributes": attributes}
@@ -131,7 +132,7 @@ class ScimResourceTypesView(_Discovery):
 
     kind = "ResourceType"
 
-    def documents(self) -> dict[str, Tree]:
+    def documents(self) -> dict[str, JsonMap]:
         head = {"schemas": [f"{CORE}:ResourceType"]}
         return {
             name: {**head, "id": name, "name": name, "endpoint": f"/{name}s", "description": about, "schema": key}

@@ -21,6 +21,7 @@ from migrations_app import errors
 from migrations_app.api.framework.fields import StrictJsonParser
 from migrations_app.api.framework.throttling import CallerThrottle
 from migrations_app.api.framework.views import MIB, JsonOnly
+from migrations_app.manifests import JsonMap
 from migrations_app.queries.visibility import NOTHING, visibility_scope
 from migrations_app.use_cases.accounts.directory_people import DIRECTORY_PREFIX
 from migrations_app.use_cases.accounts.directory_tokens import DirectoryUse, directory_of
@@ -30,7 +31,6 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/scim+json"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 _TYPES = {"name_taken": "uniqueness"}
-Tree = dict[str, Any]
 
 
 class ScimError(exceptions.APIException):
@@ -105,14 +105,14 @@ class ScimEndpoint(APIView):
         return exception_answer
 
 
-def body_of(request: Request) -> Tree:
+def body_of(request: Request) -> JsonMap:
     """Returns the body, a JSON object. Raises ScimError `invalidSyntax`."""
     if not isinstance(request.data, dict) or not request.data:
         raise ScimError("an object is needed", kind="invalidSyntax")
     return dict(request.data)
 
 
-def exception_answer(error: Exception, context: Tree) -> Response:
+def exception_answer(error: Exception, context: JsonMap) -> Response:
     """Returns the answer to any exception of a SCIM endpoint; DRF calls this function."""
     set_rollback()
     status, kind, detail = _problem_of(error)
@@ -124,7 +124,7 @@ def exception_answer(error: Exception, context: Tree) -> Response:
     if status in (500, 503):
         log.error("request failed", exc_info=error, extra={"request_id": getattr(context["request"], "request_id", "")})
         got_request_exception.send(sender=None, request=context["request"])
-    body: Tree = {"schemas": [ERROR], "status": str(status), "detail": detail}
+    body: JsonMap = {"schemas": [ERROR], "status": str(status), "detail": detail}
     return Response(body | ({"scimType": kind} if kind else {}), status=status, headers=headers)
 
 

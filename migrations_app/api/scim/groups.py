@@ -4,9 +4,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.scim.discovery import GROUP
-from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
+from migrations_app.api.scim.frame import ScimEndpoint, body_of
 from migrations_app.api.scim.group_body import team_of_body, team_of_patch
 from migrations_app.api.scim.lists import excludes, list_body, list_query, sparse
+from migrations_app.manifests import JsonMap
 from migrations_app.queries.accounts.directory import TEAM_FIELDS, DirectoryTeam, directory_team, find_teams
 from migrations_app.use_cases.accounts import directory_teams as teams
 
@@ -57,10 +58,10 @@ def _answer(request: Request, team_id: int, *, status: int = 200) -> Response:
     return Response(sparse(request, row), status=status, headers={"Location": row["meta"]["location"]})
 
 
-def _group_body(request: Request, row: DirectoryTeam) -> Tree:
+def _group_body(request: Request, row: DirectoryTeam) -> JsonMap:
     moments = {"created": row.created, "lastModified": row.changed}
     url = request.build_absolute_uri(f"/scim/v2/Groups/{row.id}")
-    body: Tree = {
+    body: JsonMap = {
         "schemas": [GROUP],
         "id": str(row.id),
         "externalId": row.external_id,
@@ -75,6 +76,6 @@ def _group_body(request: Request, row: DirectoryTeam) -> Tree:
     return {name: value for name, value in body.items() if value not in ("", [])}
 
 
-def _member(request: Request, key: int) -> Tree:
+def _member(request: Request, key: int) -> JsonMap:
     url = request.build_absolute_uri(f"/scim/v2/Users/{key}")
     return {"value": str(key), "type": "User", "$ref": url}

@@ -6,8 +6,9 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from migrations_app.api.scim.frame import ScimError, Tree
+from migrations_app.api.scim.frame import ScimError
 from migrations_app.api.scim.paths import plain_name, read_filter
+from migrations_app.manifests import JsonMap
 
 LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 COUNT = 100
@@ -32,13 +33,13 @@ def list_query(request: Request, *, filterable: Collection[str]) -> ListQuery:
     return ListQuery(read_filter(text, filterable=filterable) if text.strip() else [], start, count)
 
 
-def list_body(rows: list[Tree], total: int, *, query: ListQuery) -> Tree:
+def list_body(rows: list[JsonMap], total: int, *, query: ListQuery) -> JsonMap:
     """Returns one page of resources."""
     numbers = {"totalResults": total, "startIndex": query.start, "itemsPerPage": len(rows)}
     return {"schemas": [LIST], **numbers, "Resources": rows}
 
 
-def sparse(request: Request, row: Mapping[str, Any]) -> Tree:
+def sparse(request: Request, row: Mapping[str, Any]) -> JsonMap:
     """Returns the resource with the attributes that `attributes` or `excludedAttributes` select."""
     only, but = (_names(request, name) for name in ("attributes", "excludedAttributes"))
     if only:

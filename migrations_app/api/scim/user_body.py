@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from migrations_app.api.scim.frame import ScimError, Tree
+from migrations_app.api.scim.frame import ScimError
 from migrations_app.api.scim.paths import plain_name, read_path
+from migrations_app.manifests import JsonMap
 from migrations_app.use_cases.accounts.directory_people import PersonAttributes
 
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:patchop"
@@ -30,7 +31,7 @@ WHOLE = PersonAttributes(external_id="", given="", family="", display="", email=
 
 def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAttributes:
     """Returns the person of a POST or PUT. Raises ScimError."""
-    fields: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
+    fields: JsonMap = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
     for name, value in body.items():
         fields |= _attribute(plain_name(name), value)
     if not fields.get("user_name"):
@@ -40,7 +41,7 @@ def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAttribute
 
 def person_of_patch(body: Mapping[str, Any]) -> PersonAttributes:
     """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
-    fields: Tree = {}
+    fields: JsonMap = {}
     for verb, path, value in operations(body):
         if not path:
             fields |= _values(value)
@@ -99,17 +100,17 @@ def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
     return single.strip()
 
 
-def _values(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+def _values(value: Any) -> JsonMap:  # noqa: ANN401 - a JSON value
     """Returns the attributes of an operation without a path; their names may be paths themselves."""
     if not isinstance(value, dict):
         raise ScimError("without a path the value is an object", kind="invalidValue")
-    attributes: Tree = {}
+    attributes: JsonMap = {}
     for name, item in value.items():
         attributes |= _at_path(str(name), item) if plain_name(str(name)) not in READ_ONLY else {}
     return attributes
 
 
-def _at_path(path: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+def _at_path(path: str, value: Any) -> JsonMap:  # noqa: ANN401 - a JSON value
     name, bracket, part = read_path(path)
     if name in READ_ONLY:
         raise ScimError(f"{name} is set by karpdash", kind="mutability")
@@ -123,7 +124,7 @@ def _at_path(path: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
     return {} if bracket else _attribute(name, value)
 
 
-def _attribute(name: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+def _attribute(name: str, value: Any) -> JsonMap:  # noqa: ANN401 - a JSON value
     if name in _TEXTS:
         text = text_of(name, value)
         if name == "username" and not text:
@@ -138,12 +139,12 @@ def _attribute(name: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
     return {}
 
 
-def _name(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
+def _name(value: Any) -> JsonMap:  # noqa: ANN401 - a JSON value
     if value is None:
         return {"given": "", "family": ""}
     if not isinstance(value, dict):
         raise ScimError("name is an object", kind="invalidValue")
-    attributes: Tree = {}
+    attributes: JsonMap = {}
     for name, item in value.items():
         attributes |= _attribute(f"name.{str(name).lower()}", item)
     return attributes
@@ -165,7 +166,7 @@ def _is_primary(row: Mapping[str, Any]) -> bool:
     return str(row.get("primary", "")).lower() == "true"
 
 
-def _removed(path: str) -> Tree:
+def _removed(path: str) -> JsonMap:
     name, bracket, part = read_path(path)
     if name in ("username", "active"):
         raise ScimError(f"{name} cannot be removed", kind="invalidValue")

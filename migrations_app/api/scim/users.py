@@ -4,9 +4,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.scim.discovery import USER
-from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
+from migrations_app.api.scim.frame import ScimEndpoint, body_of
 from migrations_app.api.scim.lists import list_body, list_query, sparse
 from migrations_app.api.scim.user_body import person_of_body, person_of_patch
+from migrations_app.manifests import JsonMap
 from migrations_app.queries.accounts.directory import PEOPLE_FIELDS, DirectoryPerson, directory_person, find_people
 from migrations_app.use_cases.accounts import directory_people as people
 
@@ -57,9 +58,9 @@ def _answer(request: Request, account_id: int, *, status: int = 200) -> Response
     return Response(sparse(request, row), status=status, headers=headers)
 
 
-def _user_body(request: Request, row: DirectoryPerson) -> Tree:
+def _user_body(request: Request, row: DirectoryPerson) -> JsonMap:
     names = {"givenName": row.given, "familyName": row.family}
-    body: Tree = {
+    body: JsonMap = {
         "schemas": [USER],
         "id": str(row.id),
         "externalId": row.external_id,
@@ -79,7 +80,7 @@ def _user_body(request: Request, row: DirectoryPerson) -> Tree:
     return {name: value for name, value in body.items() if value not in ("", [], {})}
 
 
-def _team(request: Request, key: int, *, name: str) -> Tree:
+def _team(request: Request, key: int, *, name: str) -> JsonMap:
     return {
         "value": str(key),
         "display": name,

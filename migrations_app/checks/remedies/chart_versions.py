@@ -1,11 +1,12 @@
 """Writes one chart version into the object of Flux or Argo CD that names it."""
 
 from migrations_app.checks.base import Evidence, How, Remedy
-from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch
+from migrations_app.checks.changes import ChangeTarget, ObjectPatch
 from migrations_app.checks.evidence import at_object
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import field_path
 from migrations_app.inventory.objects.base import WholeObject
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at
 from migrations_app.manifests.text_lines import one_line
 
@@ -32,7 +33,7 @@ def version_remedy(row: Evidence) -> Remedy:
     )
 
 
-def _body(row: Evidence, version: str, *, instead: str) -> Body | tuple[Body, ...]:
+def _body(row: Evidence, version: str, *, instead: str) -> JsonMap | tuple[JsonMap, ...]:
     """A merge patch; within a list, a JSON patch that is refused if the version there has changed. Without a version
     the field is taken out.
     """
@@ -41,5 +42,5 @@ def _body(row: Evidence, version: str, *, instead: str) -> Body | tuple[Body, ..
     at = f"/spec/{row.value('at')}"
     if not instead:
         return ({"op": "add", "path": at, "value": version},)
-    write: Body = {"op": "replace", "path": at, "value": version} if version else {"op": "remove", "path": at}
+    write: JsonMap = {"op": "replace", "path": at, "value": version} if version else {"op": "remove", "path": at}
     return {"op": "test", "path": at, "value": instead}, write

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, How, Remedy
 from migrations_app.checks.changes import (
-    Body,
     Change,
     ChangeTarget,
     HelmChange,
@@ -40,6 +39,7 @@ from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at
 from migrations_app.manifests.text_lines import one_line
 
@@ -283,16 +283,16 @@ def grant_permissions(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy
 RBAC = "rbac.authorization.k8s.io"
 
 
-def _rbac(kind: str) -> Body:
+def _rbac(kind: str) -> JsonMap:
     return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": LACKING}}
 
 
-def _creation(manifest: Body) -> ObjectApply:
+def _creation(manifest: JsonMap) -> ObjectApply:
     creation = ObjectApply(manifest=manifest, done=f"{manifest['kind']} {LACKING} is there")
     return replace(creation, undo=ObjectDelete(target=creation.target))
 
 
-def _rules(rights: Iterable[RbacRight]) -> list[Body]:
+def _rules(rights: Iterable[RbacRight]) -> list[JsonMap]:
     """One rule for each API group and set of verbs, in the order of the permissions."""
     resources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for target_rights in per_target(rights).values():

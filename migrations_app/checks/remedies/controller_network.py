@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.inventory.facts.controller import Installation
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.manifests import JsonMap
 
 INGRESS: Final = "/spec/ingress"
 NO_SIDECAR: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
@@ -21,15 +22,15 @@ def open_ports(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     """Opens the ports of the evidence in the first NetworkPolicy that it names, in addition to what the policy
     allows."""
     first = evidence[0]
-    value: Body = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
+    value: JsonMap = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
     policies = {
         (network_policy.namespace, network_policy.name): network_policy
         for network_policy in inventory.network_policies.items
     }
     rules = len(policies[(first.namespace, first.name)].spec.ingress or ())
     target, last = ChangeTarget("NetworkPolicy", first.name, first.namespace), f"{INGRESS}/{rules}"
-    body: Body = {"op": "add", "path": INGRESS, "value": [value]}
-    undo_body: tuple[Body, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
+    body: JsonMap = {"op": "add", "path": INGRESS, "value": [value]}
+    undo_body: tuple[JsonMap, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
     if rules:
         body = {"op": "add", "path": f"{INGRESS}/-", "value": value}
         undo_body = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
@@ -64,7 +65,7 @@ def remove_sidecars(installation: Installation) -> Remedy:
     return in_cluster(patch)
 
 
-def _template_patch(annotations: Body, labels: Body) -> Body:
+def _template_patch(annotations: JsonMap, labels: JsonMap) -> JsonMap:
     metadata = {"annotations": annotations} | ({"labels": labels} if labels else {})
     return {"spec": {"template": {"metadata": metadata}}}
 

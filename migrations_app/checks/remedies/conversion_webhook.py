@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.changes import Body, HelmValue, ObjectPatch, Observation, PersonTask, group
+from migrations_app.checks.changes import HelmValue, ObjectPatch, Observation, PersonTask, group
 from migrations_app.checks.remedies.commands import (
     as_json,
     crd_chart_remedies,
@@ -24,6 +24,7 @@ from migrations_app.inventory.facts.conversion_webhook import (
     webhook_path,
 )
 from migrations_app.inventory.objects.karpenter import CRD, Service
+from migrations_app.manifests import JsonMap
 
 SERVICE = "spec.conversion.webhook.clientConfig.service"
 UNANSWERED, CALLED_ALREADY = "conversion_unanswered", "called_already"
@@ -54,18 +55,18 @@ def patch_fixes(case: CheckContext, evidence: Sequence[Evidence], *, real: Servi
 
 def _service_patch(crd: CRD, real: Service) -> ObjectPatch:
     name, service = crd.name, conversion_target(crd)
-    body: Body = {"namespace": real.namespace, "name": real.name, "port": 8443, "path": webhook_path(crd)}
+    body: JsonMap = {"namespace": real.namespace, "name": real.name, "port": 8443, "path": webhook_path(crd)}
     target = crd_target(name)
     done = f"the conversion of {name} calls {body['namespace']}/{body['name']}"
     patch = ObjectPatch(target=target, body=_service_body(body), done=done)
     if service is None:
         return patch
-    before: Body = {"namespace": service.namespace, "name": service.name}
+    before: JsonMap = {"namespace": service.namespace, "name": service.name}
     before |= {key: value for key, value in (("port", service.port), ("path", service.path)) if value}
     return replace(patch, undo=ObjectPatch(target=target, body=_service_body(before)))
 
 
-def _service_body(body: Body) -> tuple[Body, ...]:
+def _service_body(body: JsonMap) -> tuple[JsonMap, ...]:
     return ({"op": "replace", "path": pointer(SERVICE), "value": body},)
 
 

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, group
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group
 from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import below
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 
 PRUNE = "argocd.argoproj.io/sync-options"
@@ -56,8 +57,10 @@ def _skip_in_list(row: Evidence, delivery: GitOpsDelivery | None, *, target: Cha
     former = below(delivery.spec or {}, tuple(at[1:])) if delivery else None
     path = "/" + "/".join(at)
     settings = (former if isinstance(former, dict) else {}) | {"skipCrds": True}
-    undo: Body = {"op": "remove", "path": path} if former is None else {"op": "replace", "path": path, "value": former}
-    body: Body = {"op": "add", "path": path, "value": settings}
+    undo: JsonMap = (
+        {"op": "remove", "path": path} if former is None else {"op": "replace", "path": path, "value": former}
+    )
+    body: JsonMap = {"op": "add", "path": path, "value": settings}
     return ObjectPatch(target=target, body=(body,), done=done, undo=ObjectPatch(target=target, body=(undo,)))
 
 

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import (
-    Body,
     Change,
     ChangeTarget,
     ObjectDelete,
@@ -27,6 +26,7 @@ from migrations_app.inventory.facts.node_pools import REFERENCE, own_pools, text
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 from migrations_app.inventory.parse import is_karpenter
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 
 RESOURCES: Final = {
@@ -113,12 +113,12 @@ def move_kubelet_to_class(inventory: Inventory, row: Evidence, *, mark: str) -> 
     if ec2_node_class is None or settings is None or ec2_node_class.get("spec.kubelet") not in (None, {}, settings):
         reason = "pools that share a class may want different settings"
         return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=reason)
-    body: Body = {"spec": {"kubelet": settings}}
+    body: JsonMap = {"spec": {"kubelet": settings}}
     undo = ObjectPatch(target=target, body=merge_patch_undo(body, {"spec": ec2_node_class.spec or {}}))
     return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
 
 
-def _same_settings(annotations: Sequence[str | None]) -> Body | None:
+def _same_settings(annotations: Sequence[str | None]) -> JsonMap | None:
     """The settings in all annotations; None if they differ, one is missing, or one is not a map."""
     try:
         settings = [json.loads(text) for text in annotations if text]

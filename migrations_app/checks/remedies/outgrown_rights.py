@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.inventory.facts.rbac import grants
 from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
+from migrations_app.manifests import JsonMap
 
 
 def remove_permissions(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterator[Change]:
     """A patch that removes the outgrown verbs from rules that grant only those permissions, and a manual task for every
     other rule. The patch is refused if the rules have changed since the scan."""
     target = ChangeTarget("ClusterRole", role.name)
-    steps: list[Body] = []
-    undo_body: list[Body] = []
+    steps: list[JsonMap] = []
+    undo_body: list[JsonMap] = []
     for at, rule in enumerate(role.rules or ()):
         rule_rights = {
             right for right in outgrown if grants(rule, RbacRight(right.group, right.resource, right.verb, named=True))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
 from migrations_app.checks.remedies.commands import workload_manager
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, found_object, manager_of, target_of
 from migrations_app.checks.shell import pointer
@@ -15,10 +15,11 @@ from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import WholeObject
 from migrations_app.karpenter import labels
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at
 
 SELECTOR = "template.spec.nodeSelector"
-RequirementFix = Callable[[Body], Body | None]
+RequirementFix = Callable[[JsonMap], JsonMap | None]
 """Returns the changed requirement; None removes it."""
 
 
@@ -55,7 +56,7 @@ def patch_requirements(inventory: Inventory, row: Evidence, *, fix: RequirementF
     Raises LookupError if the pool is not there or no requirement changes."""
     pool = found_object(inventory, row)
     listed = pool.get(row.path, []) if isinstance(pool, WholeObject) else []
-    steps: list[Body] = []
+    steps: list[JsonMap] = []
     for at, old in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
         new = fix(old) if isinstance(old, dict) else old
         if new != old:
@@ -87,7 +88,7 @@ def add_toleration(inventory: Inventory, row: Evidence, *, old: str, new: str) -
     value = {"key": new, "operator": "Exists"} | ({"effect": toleration.effect} if toleration.effect else {})
     target, at = workload_target(row), pointer(row.path)
     last = f"{at}/{len(listed)}"
-    undo_body: tuple[Body, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
+    undo_body: tuple[JsonMap, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
     return ObjectPatch(
         target=target,
         body=({"op": "add", "path": f"{at}/-", "value": value},),

@@ -29,13 +29,14 @@ from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.output import NEWEST_MODULE, removal_lines
 from migrations_app.iam.requirements.output import PolicyRemedy as Closing
 from migrations_app.iam.requirements.output import remedy as closing
-from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, Document, removable, size_of
+from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, removable, size_of
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer
 from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED, Permissions, RolePolicies
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.managers import Managed
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
+from migrations_app.manifests import JsonMap
 
 BY_TERRAFORM = Managed("terraform")
 MODULES = (NEWEST_MODULE, "20.37.2")
@@ -279,7 +280,7 @@ _SIZES = (
 )
 
 
-def _inline(divided: tuple[Document, ...]) -> Iterator[Remedy]:
+def _inline(divided: tuple[JsonMap, ...]) -> Iterator[Remedy]:
     """The setting of the Terraform EKS module's Karpenter submodule, if all policies fit inline."""
     if sum(map(size_of, divided)) <= INLINE_LIMIT:
         about = "# terraform-aws-modules/eks/aws//modules/karpenter, from 21.8: one inline policy in place of a managed"

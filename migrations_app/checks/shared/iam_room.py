@@ -12,11 +12,12 @@ from migrations_app.checks.shared.iam_gaps import GapPart, gaps_for_part
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled, parse_policy
-from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, Document, closing, fitted, size_of
+from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, closing, fitted, size_of
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, answers_at_hop, statements_for
 from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED, Permissions, RolePolicies, permissions
 from migrations_app.inventory.objects.aws import ControllerRole
 from migrations_app.karpenter.versions import minor_order
+from migrations_app.manifests import JsonMap
 
 PolicyPart: TypeAlias = GapPart | Literal["instances"]
 """The check that adds a policy; part of the policy's name."""
@@ -30,7 +31,7 @@ class PlacedPolicy:
     """A policy to add. `place` is "none" if the role accepts neither a managed nor an inline policy of its size."""
 
     name: str
-    document: Document
+    document: JsonMap
     place: PolicyPlace
 
     @property
@@ -80,11 +81,11 @@ class _PartDocuments(NamedTuple):
     part: PolicyPart
     arn: str
     release: str
-    documents: tuple[Document, ...]
+    documents: tuple[JsonMap, ...]
 
 
 def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments]:
-    before: dict[str, list[Document]] = {}
+    before: dict[str, list[JsonMap]] = {}
     for part in get_args(GapPart):
         gaps_of_roles = gaps_for_part(case, part)
         for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
@@ -120,7 +121,7 @@ def is_refused(answer: InstanceRequestAnswer) -> bool:
     return answer.answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN)
 
 
-def allowed_with(answer: InstanceRequestAnswer, added: Iterable[Document], *, seen: Permissions) -> bool:
+def allowed_with(answer: InstanceRequestAnswer, added: Iterable[JsonMap], *, seen: Permissions) -> bool:
     """Whether the request is allowed once the role also has these documents."""
     more = [parse_policy(json.dumps(document), name="added") for document in added]
     policies = [filled(policy, seen.site) for policy in (*answer.role.policies, *more)]

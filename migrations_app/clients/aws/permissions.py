@@ -4,11 +4,9 @@ The client can only make calls listed here, so the policy cannot fall behind the
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
-
-Document = dict[str, Any]
+from migrations_app.manifests import JsonMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +101,14 @@ LIST_CLUSTERS = AwsPermission("eks", "ListClusters", sid="ListClusters")
 _SOME = AwsPlace(region="us-west-2", cluster="my-cluster", account="111122223333")
 
 
-def minimal_policy(place: AwsPlace = _SOME) -> Document:
+def minimal_policy(place: AwsPlace = _SOME) -> JsonMap:
     """The read-only policy for the role that karpdash assumes in the cluster's account."""
     account = place.account or "*"
     gaps = {"partition": place.partition, "account": account, "region": place.region, "cluster": place.cluster}
     return _reading_policy(gaps)
 
 
-def _reading_policy(gaps: dict[str, str]) -> Document:
+def _reading_policy(gaps: dict[str, str]) -> JsonMap:
     by_sid: dict[str, list[AwsPermission]] = {}
     for right in RIGHTS:
         if not right.free:
@@ -127,7 +125,7 @@ def _reading_policy(gaps: dict[str, str]) -> Document:
     return {"Version": "2012-10-17", "Statement": statements}
 
 
-def hub_policy(partition: str, *, member_role: str) -> Document:
+def hub_policy(partition: str, *, member_role: str) -> JsonMap:
     """What the hub role of an organization may do: list the accounts, and assume the role of that name in each."""
     statements = [
         _statement("ListAccounts", LIST_ACCOUNTS, resource="*"),
@@ -136,17 +134,17 @@ def hub_policy(partition: str, *, member_role: str) -> Document:
     return {"Version": "2012-10-17", "Statement": statements}
 
 
-def member_policy(partition: str) -> Document:
+def member_policy(partition: str) -> JsonMap:
     """The read-only policy for the role in an account of an organization: every EKS cluster of that account."""
     policy = _reading_policy({"partition": partition, "account": "*", "region": "*", "cluster": "*"})
     return policy | {"Statement": [*policy["Statement"], _statement(LIST_CLUSTERS.sid, LIST_CLUSTERS, resource="*")]}
 
 
-def _statement(sid: str, right: AwsPermission, *, resource: str) -> Document:
+def _statement(sid: str, right: AwsPermission, *, resource: str) -> JsonMap:
     return {"Sid": sid, "Effect": "Allow", "Action": right.action, "Resource": resource}
 
 
-def trust_policy(*, principal_arn: str, external_id: str) -> Document:
+def trust_policy(*, principal_arn: str, external_id: str) -> JsonMap:
     """The trust policy of that role: only karpdash's own identity, and only with the external id of this cluster."""
     statement = {
         "Effect": "Allow",

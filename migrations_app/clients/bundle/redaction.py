@@ -18,10 +18,10 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import paths_of, pruned
 from migrations_app.karpenter.metrics import names_in
 from migrations_app.karpenter.user_data import sketch
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
 from migrations_app.redaction import REMOVED, holds, is_secret_name, redacted
 
-Doc = dict[str, Any]
 KEPT_CONFIG_MAPS = frozenset({"aws-auth", "karpenter-global-settings"})
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _DROPPED = frozenset({"caBundle", "schema", "additionalPrinterColumns", "imagePullSecrets"})
@@ -30,19 +30,19 @@ _MOVED = ("emptyDir", "hostPath", "persistentVolumeClaim", "ephemeral")
 _WORD = b"karpenter"
 
 
-def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> Doc | None:
+def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> JsonMap | None:
     """The redacted object, or None if it is dropped entirely. Raises msgspec.DecodeError if it is not a JSON object."""
     special = _policy if group == kinds.GATEKEEPER_CONSTRAINT.group else _SPECIAL.get((group, plural))
-    doc = msgspec.json.decode(raw, type=Doc)
+    doc = msgspec.json.decode(raw, type=JsonMap)
     special_form = special(doc, bytes(raw)) if special else doc
     if special_form is None:
         return None
-    walked: Doc = redacted(_redacted_tree(special_form))
+    walked: JsonMap = redacted(_redacted_tree(special_form))
     sketched = _sketches(walked, doc) if (group, plural) == (kinds.CRD.group, kinds.CRD.plural) else {}
     return walked | sketched | {"metadata": _metadata(walked.get("metadata"))}
 
 
-def _metadata(document: Any) -> Doc:  # noqa: ANN401 - plain JSON
+def _metadata(document: Any) -> JsonMap:  # noqa: ANN401 - plain JSON
     metadata = document if isinstance(document, dict) else {}
     annotations, fields = metadata.get("annotations"), metadata.get("managedFields")
     if isinstance(annotations, dict) and LAST_APPLIED in annotations:
@@ -61,13 +61,13 @@ def _metadata(document: Any) -> Doc:  # noqa: ANN401 - plain JSON
     return metadata
 
 
-def _conversion_owned(entry: Doc) -> Doc:
+def _conversion_owned(entry: JsonMap) -> JsonMap:
     """Keeps ownership of the CRD's conversion only: it decides whether the next version can be applied."""
     owns = CONVERSION in _inner(_inner(entry, "fieldsV1"), "f:spec")
     return {"fieldsV1": {"f:spec": {CONVERSION: {}}}} if owns else {}
 
 
-def _sketches(walked: Doc, doc: Doc) -> Doc:
+def _sketches(walked: JsonMap, doc: JsonMap) -> JsonMap:
     """The spec of a CRD with only those parts of its schemas that distinguish releases."""
     spec, name = _inner(walked, "spec"), str(_inner(doc, "metadata").get("name"))
     versions, schemas = spec.get("versions"), _schemas(doc)
@@ -80,7 +80,7 @@ def _sketches(walked: Doc, doc: Doc) -> Doc:
     return {"spec": spec | {"versions": drawn}}
 
 
-def _pruned_version(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
+def _pruned_version(version: JsonMap, crd: str, *, schemas: dict[str, JsonMap]) -> JsonMap:
     version_name = str(version.get("name"))
     schema = schemas.get(version_name, {})
     # A schema without properties takes any field; a live scan does not count it as read.
@@ -92,7 +92,7 @@ def _pruned_version(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
     )
 
 
-def _schemas(doc: Doc) -> dict[str, Doc]:
+def _schemas(doc: JsonMap) -> dict[str, JsonMap]:
     versions = _inner(doc, "spec").get("versions")
     version_maps = [version for version in versions if isinstance(version, dict)] if isinstance(versions, list) else []
     return {
@@ -119,13 +119,13 @@ def _entry(key: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON
     return _redacted_tree(value)
 
 
-def _volume(volume: Doc) -> Doc:
-    kept_kinds: Doc = {kind: {} for kind in _MOVED if volume.get(kind) is not None}
+def _volume(volume: JsonMap) -> JsonMap:
+    kept_kinds: JsonMap = {kind: {} for kind in _MOVED if volume.get(kind) is not None}
     return {"emptyDir": {"medium": "Memory"}} if _inner(volume, "emptyDir").get("medium") == "Memory" else kept_kinds
 
 
-def _container(container: Doc) -> Doc:
-    result: Doc = {key: container[key] for key in ("name", "image") if key in container}
+def _container(container: JsonMap) -> JsonMap:
+    result: JsonMap = {key: container[key] for key in ("name", "image") if key in container}
     resources = _inner(container, "resources")
     if resources:
         result["resources"] = {name: _inner(resources, name) for name in ("requests", "limits") if name in resources}
@@ -147,15 +147,15 @@ def _arguments(args: list[Any]) -> Iterator[Any]:
         after = name.startswith("-") and not equals and is_secret_name(name)
 
 
-def _pod(doc: Doc, _: bytes) -> Doc:
+def _pod(doc: JsonMap, _: bytes) -> JsonMap:
     status = _inner(doc, "status")
-    pod_status: Doc = {"phase": status["phase"]} if status.get("phase") is not None else {}
+    pod_status: JsonMap = {"phase": status["phase"]} if status.get("phase") is not None else {}
     if "karpenter" in str(_inner(_inner(doc, "metadata"), "labels").get("app.kubernetes.io/name")):
         pod_status |= {"containerStatuses": _container_statuses(status.get("containerStatuses"))}
     return doc | {"status": pod_status} if "status" in doc else doc
 
 
-def _container_statuses(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
+def _container_statuses(statuses: Any) -> list[JsonMap]:  # noqa: ANN401 - plain JSON
     """Restart counts of the containers and why they terminated."""
     status_maps = [status for status in statuses if isinstance(status, dict)] if isinstance(statuses, list) else []
     return [
@@ -170,26 +170,26 @@ def _container_statuses(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSO
     ]
 
 
-def _node(doc: Doc, _: bytes) -> Doc:
+def _node(doc: JsonMap, _: bytes) -> JsonMap:
     status = _inner(doc, "status")
     node_status = {key: status[key] for key in ("conditions", "nodeInfo", "allocatable", "capacity") if key in status}
     return doc | {"status": node_status} if "status" in doc else doc
 
 
-def _config_map(doc: Doc, raw: bytes) -> Doc | None:
+def _config_map(doc: JsonMap, raw: bytes) -> JsonMap | None:
     if DASHBOARD_LABEL in _inner(_inner(doc, "metadata"), "labels"):
         return _dashboards(doc, raw)
     is_kept = _inner(doc, "metadata").get("name") in KEPT_CONFIG_MAPS
     return {key: value for key, value in doc.items() if key != "binaryData"} if is_kept else None
 
 
-def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
+def _dashboards(doc: JsonMap, raw: bytes) -> JsonMap | None:
     """Only the queries that name a Karpenter metric, in the shape of a dashboard."""
     try:
         config_map = msgspec.json.decode(raw, type=ConfigMap)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
-    files: dict[str, list[Doc]] = {}
+    files: dict[str, list[JsonMap]] = {}
     for query in dashboard_queries(config_map):
         name, _, title = query.path.removeprefix("data[").partition("]")
         files.setdefault(name, []).append({"title": title.removeprefix(": "), "expr": query.text})
@@ -198,7 +198,7 @@ def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
     return head | {"data": data} if data else None
 
 
-def _prometheus_rule(doc: Doc, raw: bytes) -> Doc | None:
+def _prometheus_rule(doc: JsonMap, raw: bytes) -> JsonMap | None:
     """Only the rules that name a Karpenter metric, without their labels and annotations."""
     if _WORD not in raw:
         return None
@@ -214,7 +214,7 @@ def _prometheus_rule(doc: Doc, raw: bytes) -> Doc | None:
     )
 
 
-def _rule_group(group: Doc) -> Doc:
+def _rule_group(group: JsonMap) -> JsonMap:
     rules = group.get("rules")
     kept_rules = [
         {key: rule[key] for key in ("alert", "record", "expr") if key in rule}
@@ -224,7 +224,7 @@ def _rule_group(group: Doc) -> Doc:
     return {"name": group.get("name"), "rules": kept_rules}
 
 
-def _secret(doc: Doc, raw: bytes) -> Doc | None:
+def _secret(doc: JsonMap, raw: bytes) -> JsonMap | None:
     release = read_release(raw)
     if not isinstance(release, HelmRelease):
         return None
@@ -232,40 +232,40 @@ def _secret(doc: Doc, raw: bytes) -> Doc | None:
     return head | {"data": {"release": packed(release)}}
 
 
-def _flux_release(doc: Doc, raw: bytes) -> Doc | None:
+def _flux_release(doc: JsonMap, raw: bytes) -> JsonMap | None:
     if _WORD not in raw:
         return None
     spec = _inner(doc, "spec")
     return doc | {"spec": spec | {"values": kept_values(spec["values"])} if "values" in spec else spec}
 
 
-def _policy(doc: Doc, raw: bytes) -> Doc | None:
+def _policy(doc: JsonMap, raw: bytes) -> JsonMap | None:
     """Only policies that name Karpenter, without their status."""
     return {key: value for key, value in doc.items() if key != "status"} if _WORD in raw else None
 
 
-def _monitor(doc: Doc, raw: bytes) -> Doc | None:
+def _monitor(doc: JsonMap, raw: bytes) -> JsonMap | None:
     """Only monitors that name Karpenter, and of their endpoints the ports and relabelings."""
     if _WORD not in raw:
         return None
     spec = _inner(doc, "spec")
-    monitor_spec: Doc = {key: spec[key] for key in ("selector", "namespaceSelector") if key in spec}
+    monitor_spec: JsonMap = {key: spec[key] for key in ("selector", "namespaceSelector") if key in spec}
     for key in ("endpoints", "podMetricsEndpoints"):
         if isinstance(spec.get(key), list):
             monitor_spec[key] = [_endpoint(endpoint) for endpoint in spec[key] if isinstance(endpoint, dict)]
     return doc | {"spec": monitor_spec}
 
 
-def _endpoint(endpoint: Doc) -> Doc:
+def _endpoint(endpoint: JsonMap) -> JsonMap:
     allowed_keys = ("port", "targetPort", "portNumber", "relabelings", "metricRelabelings")
     return {key: endpoint[key] for key in allowed_keys if key in endpoint}
 
 
-def _namespace(doc: Doc, _: bytes) -> Doc:
+def _namespace(doc: JsonMap, _: bytes) -> JsonMap:
     return {key: doc[key] for key in ("apiVersion", "kind", "metadata") if key in doc}
 
 
-def _volume_of_cluster(doc: Doc, _: bytes) -> Doc:
+def _volume_of_cluster(doc: JsonMap, _: bytes) -> JsonMap:
     """The PersistentVolume with only its node affinity and the namespace and name of its claim."""
     spec, claim = _inner(doc, "spec"), _inner(_inner(doc, "spec"), "claimRef")
     volume_spec = {"nodeAffinity": spec["nodeAffinity"]} if "nodeAffinity" in spec else {}
@@ -273,17 +273,17 @@ def _volume_of_cluster(doc: Doc, _: bytes) -> Doc:
     return _namespace(doc, b"") | {"spec": volume_spec | ({"claimRef": claim_name} if claim_name else {})}
 
 
-def _flux_source(doc: Doc, _: bytes) -> Doc:
+def _flux_source(doc: JsonMap, _: bytes) -> JsonMap:
     """The source with only its address and its branch or version."""
     spec = _inner(doc, "spec")
     return _namespace(doc, b"") | {"spec": {key: spec[key] for key in ("url", "ref", "type") if key in spec}}
 
 
-def _flux_kustomization(doc: Doc, raw: bytes) -> Doc | None:
+def _flux_kustomization(doc: JsonMap, raw: bytes) -> JsonMap | None:
     return doc if _WORD in raw else None
 
 
-def _argo_application(doc: Doc, raw: bytes) -> Doc | None:
+def _argo_application(doc: JsonMap, raw: bytes) -> JsonMap | None:
     if _WORD not in raw:
         return None
     spec = dict(_inner(doc, "spec"))
@@ -296,7 +296,7 @@ def _argo_application(doc: Doc, raw: bytes) -> Doc | None:
     )
 
 
-def _argo_status(status: Doc) -> Doc:
+def _argo_status(status: JsonMap) -> JsonMap:
     """Sync and health status only; the rest repeats every manifest that the Application delivers."""
     statuses = {key: _inner(status, key).get("status") for key in ("sync", "health") if key in status}
     return {key: {"status": value} for key, value in statuses.items()}
@@ -306,7 +306,9 @@ def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON
     helm = _inner(source, "helm") if isinstance(source, dict) else {}
     if not helm:
         return source
-    helm_source: Doc = {key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm}
+    helm_source: JsonMap = {
+        key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm
+    }
     if "valuesObject" in helm:
         helm_source["valuesObject"] = kept_values(helm["valuesObject"])
     if helm.get("values"):
@@ -333,12 +335,12 @@ def _values_text(text: Any) -> str:  # noqa: ANN401 - plain JSON
     return json.dumps(kept_values(tree)) if isinstance(tree, dict) else REMOVED
 
 
-def _inner(doc: Doc, key: str) -> Doc:
+def _inner(doc: JsonMap, key: str) -> JsonMap:
     value = doc.get(key)
     return value if isinstance(value, dict) else {}
 
 
-_SPECIAL: dict[tuple[str, str], Callable[[Doc, bytes], Doc | None]] = {
+_SPECIAL: dict[tuple[str, str], Callable[[JsonMap, bytes], JsonMap | None]] = {
     (kind.group, kind.plural): special
     for kind, special in (
         (kinds.POD, _pod),

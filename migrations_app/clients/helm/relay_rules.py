@@ -18,8 +18,8 @@ from migrations_app.actions.request import with_annotations
 from migrations_app.clients.helm.releases import TYPE
 from migrations_app.clients.kubernetes.writer import as_dry_run
 from migrations_app.errors import KarpdashError
+from migrations_app.manifests import JsonMap
 
-Body = dict[str, Any]
 HttpMethod = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 MOST_REQUESTS = 2000
 """The most changes of one run; Karpenter's charts make fewer than a hundred."""
@@ -116,7 +116,7 @@ class DryRules:
     """
 
     changes: list[RelayedChange] = field(default_factory=list)
-    record: Body = field(default_factory=dict)
+    record: JsonMap = field(default_factory=dict)
     """The record of the new revision as helm wrote it last."""
     reads: dict[str, Any] = field(default_factory=dict)
     """The objects that were read, by path, as they were before the run."""

@@ -13,11 +13,11 @@ from typing import Literal, Protocol
 import msgspec
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.errors import InvalidResponse
 from migrations_app.inventory.objects.karpenter import ServedResource
+from migrations_app.manifests import JsonMap
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete"]
 
@@ -178,7 +178,7 @@ class WriteResult:
     audit_id: str = ""
     uid: str = ""
     resource_version: str = ""
-    object: Tree | None = None
+    object: JsonMap | None = None
     conflicts: tuple[str, ...] = ()
     retry_after: float | None = None
 
@@ -200,7 +200,7 @@ class Writer(Protocol):
     def identity(self) -> ClusterIdentity:
         """Which cluster this is (A05). Raises ReadError."""
 
-    def read(self, target: ObjectTarget) -> Tree | None:
+    def read(self, target: ObjectTarget) -> JsonMap | None:
         """The current object; None if it does not exist. Raises ReadError if that cannot be determined."""
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:

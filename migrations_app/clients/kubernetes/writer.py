@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.changes import FIELD_MANAGER, ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion, request_body
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
@@ -21,6 +21,7 @@ from migrations_app.clients.kubernetes.reader import LiveApi
 from migrations_app.clients.kubernetes.transport import TokenSource, Transport, WriteResponse
 from migrations_app.clients.secret import clean
 from migrations_app.errors import InvalidInput, InvalidResponse, NotServed
+from migrations_app.manifests import JsonMap
 
 KUBE_SYSTEM = ObjectTarget("", "v1", "namespaces", "Namespace", "kube-system")
 UNTOUCHABLE = frozenset({"namespaces"})
@@ -60,7 +61,7 @@ class LiveWriter:
             raise InvalidResponse("the cluster has no namespace kube-system")
         return ClusterIdentity(kube_system_uid=uid, ca=self._transport.ca_digest, endpoint=self._connection.server.url)
 
-    def read(self, target: ObjectTarget) -> Tree | None:
+    def read(self, target: ObjectTarget) -> JsonMap | None:
         try:
             body = self._transport.get(target.path).body
         except NotServed as absent:
@@ -161,13 +162,13 @@ def write_result(response: WriteResponse) -> WriteResult:
     )
 
 
-def _text(document: Tree | None, name: str) -> str:
+def _text(document: JsonMap | None, name: str) -> str:
     # A DELETE of an object without finalizers returns a Status whose details contain the uid.
     text = value_at(document, ("metadata", name)) or value_at(document, ("details", name))
     return text if isinstance(text, str) else ""
 
 
-def _tree(body: bytes) -> Tree | None:
+def _tree(body: bytes) -> JsonMap | None:
     try:
         document = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -12,15 +12,7 @@ from typing import Literal, get_args
 
 from migrations_app.iam.policy import IamPolicy, PolicyStatement
 from migrations_app.iam.requirements.gaps import GapReport
-from migrations_app.iam.requirements.remedies import (
-    MANAGED_LIMIT,
-    Closing,
-    Document,
-    Removal,
-    closing,
-    merged,
-    merged_size,
-)
+from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, Closing, Removal, closing, merged, merged_size
 from migrations_app.iam.requirements.terraform_module import (
     ModuleSetting,
     inline_setting,
@@ -28,16 +20,17 @@ from migrations_app.iam.requirements.terraform_module import (
     module_version,
 )
 from migrations_app.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, AwsSite
+from migrations_app.manifests import JsonMap
 
 _NAME = "KarpenterController{release}Gaps"
 
 
-def as_json(documents: Sequence[Document]) -> str:
+def as_json(documents: Sequence[JsonMap]) -> str:
     """The documents in IAM's format, one after the other; each is one policy to create."""
     return "\n".join(json.dumps(document, indent=2) for document in documents)
 
 
-def as_cloudformation(documents: Sequence[Document], *, release: str) -> str:
+def as_cloudformation(documents: Sequence[JsonMap], *, release: str) -> str:
     """A template with a managed policy for each document, attached to the role that its parameter names."""
     name = _plain(_NAME.format(release=release))
     resources = {
@@ -57,7 +50,7 @@ def as_cloudformation(documents: Sequence[Document], *, release: str) -> str:
     return json.dumps(template, indent=2)
 
 
-def as_terraform(documents: Sequence[Document], *, release: str) -> str:
+def as_terraform(documents: Sequence[JsonMap], *, release: str) -> str:
     """A policy and its attachment for each document; the role is a variable."""
     label = _plain(release.replace(".", "_"))
     blocks = ['variable "karpenter_controller_role_name" {\n  type = string\n}']
@@ -128,7 +121,7 @@ class PolicyRemedy:
     policies: tuple[IamPolicy, ...]
     added: Closing
 
-    def documents(self, form: Form = "json") -> tuple[Document, ...]:
+    def documents(self, form: Form = "json") -> tuple[JsonMap, ...]:
         """The documents for the formats `json` and `merged`. Raises InvalidPolicy if one statement
         alone is too large.
         """
@@ -137,7 +130,7 @@ class PolicyRemedy:
         return self._documents
 
     @cached_property
-    def _documents(self) -> tuple[Document, ...]:
+    def _documents(self) -> tuple[JsonMap, ...]:
         return self.added.documents()
 
     def text(self, form: Form, *, version: str = NEWEST_MODULE) -> str:

@@ -5,7 +5,6 @@ longer needs after a hop.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.evaluate import IamRequest, RequestVerdict, evaluate, reaches
@@ -16,12 +15,11 @@ from migrations_app.iam.requirements.requests import PROBES, probes_for
 from migrations_app.iam.requirements.statement_grant import StatementGrant
 from migrations_app.iam.requirements.statements import GRANTS
 from migrations_app.iam.site import AwsSite
+from migrations_app.manifests import JsonMap
 
 # Characters without white space. By default a role accepts ten managed policies, and 10,240 characters inline in all.
 MANAGED_LIMIT = 6144
 INLINE_LIMIT = 10240
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +29,7 @@ class Closing:
     statements: tuple[PolicyStatement, ...]
     stubborn: tuple[RefusedRequest, ...]
 
-    def documents(self, *, limit: int = MANAGED_LIMIT) -> tuple[Document, ...]:
+    def documents(self, *, limit: int = MANAGED_LIMIT) -> tuple[JsonMap, ...]:
         """The statements as policy documents of at most `limit` characters; empty if there is nothing to add."""
         return fitted(self.statements, limit=limit)
 
@@ -80,7 +78,7 @@ def _grant_for(refusal: RefusedRequest, minor: Minor, *, site: AwsSite) -> State
     raise LookupError(f"statements.py has no grant for {probe.id} in {minor}")
 
 
-def merged(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> tuple[Document, ...]:
+def merged(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> tuple[JsonMap, ...]:
     """The policies and the added statements in as few managed documents as their size allows, without duplicates."""
     present = [statement for policy in policies for statement in filled(policy, site).statements]
     return fitted((*present, *added), limit=MANAGED_LIMIT)
@@ -92,7 +90,7 @@ def merged_size(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement],
     return size_of(document_of(_without_doubles((*present, *added))))
 
 
-def fitted(statements: Iterable[PolicyStatement], *, limit: int) -> tuple[Document, ...]:
+def fitted(statements: Iterable[PolicyStatement], *, limit: int) -> tuple[JsonMap, ...]:
     """Documents of at most `limit` characters with all statements, each in the first document where it fits."""
     piles: list[_Pile] = []
     for statement in _without_doubles(statements):
@@ -131,7 +129,7 @@ def _without_doubles(statements: Iterable[PolicyStatement]) -> list[PolicyStatem
     return list(by_content.values())
 
 
-def document_of(statements: Sequence[PolicyStatement]) -> Document:
+def document_of(statements: Sequence[PolicyStatement]) -> JsonMap:
     """A policy document. Sids must be unique in IAM, so a later statement with the same Sid loses it."""
     listed = []
     for n, statement in enumerate(statements):
@@ -140,7 +138,7 @@ def document_of(statements: Sequence[PolicyStatement]) -> Document:
     return {"Version": WITH_VARIABLES, "Statement": listed}
 
 
-def size_of(document: Document) -> int:
+def size_of(document: JsonMap) -> int:
     """The size of a document, or of a part of it, as IAM counts it for its quotas: characters without white space."""
     return len("".join(json.dumps(document, separators=(",", ":"), ensure_ascii=False).split()))
 

@@ -22,7 +22,6 @@ from migrations_app.inventory.objects.karpenter import (
     ServiceReference,
     Taint,
     Toleration,
-    Tree,
     WebhookConfiguration,
     Workload,
 )
@@ -32,6 +31,7 @@ from migrations_app.karpenter import labels
 from migrations_app.karpenter.controller_settings import is_true, parse_gates
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import JsonMap
 from migrations_app.redaction import is_whole
 
 CRD_GROUPS = (*KARPENTER_DOMAINS, "compute.k8s.aws", "autoscaling.x-k8s.io")
@@ -223,7 +223,7 @@ def why_values_unknown(inventory: Inventory) -> str:
     return "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
 
 
-def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
+def value_at(tree: JsonMap, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; ABSENT if it is not given. Helm treats a null value as absent."""
     node: Any = tree
     for step in steps_of(key):

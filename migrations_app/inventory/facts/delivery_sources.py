@@ -17,7 +17,8 @@ from migrations_app.inventory.facts.managers import DELIVERERS, REVERTS, Managed
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster import GitOpsSource
-from migrations_app.inventory.objects.karpenter import GitOpsDelivery, Tree
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
 
 REFERENCES = ("spec.sourceRef", "spec.chartRef", "spec.chart.spec.sourceRef")
@@ -225,7 +226,7 @@ class Values:
     kind: str
     name: str
     namespace: str
-    tree: Tree
+    tree: JsonMap
     path: str = "config"
     """The path of the tree in that object, for evidence."""
 

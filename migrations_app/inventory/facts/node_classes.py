@@ -12,11 +12,12 @@ from migrations_app.conversion.kubelet import kubelet_meaning
 from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
 from migrations_app.inventory.facts.node_pools import USER_DATA, family, own_claims, text
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.base import Tree, WholeObject
+from migrations_app.inventory.objects.base import WholeObject
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
 from migrations_app.inventory.parts import Part
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.release_facts import CUSTOM, starts_kubelet
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.nesting import parse_json
 
 CONVERTIBLE_PARTS: Final = {
@@ -28,21 +29,21 @@ CONVERTIBLE_PARTS: Final = {
 """Inventory parts and the kind of their objects."""
 
 
-def convertible(inventory: Inventory) -> tuple[Tree, ...]:
+def convertible(inventory: Inventory) -> tuple[JsonMap, ...]:
     """The manifests of all objects of these kinds, by kind and name; parts that could not be read contribute none."""
     return tuple(tree for part, kind in CONVERTIBLE_PARTS.items() for tree in _trees(inventory.part(part), kind))
 
 
-def _trees(part: Part[Any], kind: str) -> Iterator[Tree]:
+def _trees(part: Part[Any], kind: str) -> Iterator[JsonMap]:
     served = getattr(part, "served", None) or ""
     for template in sorted(part.items, key=lambda item: str(item.name)):
         yield _tree(template, kind=template.kind or kind, api_version=template.api_version or served)
 
 
-def _tree(whole_object: WholeObject, *, kind: str, api_version: str) -> Tree:
+def _tree(whole_object: WholeObject, *, kind: str, api_version: str) -> JsonMap:
     stored = whole_object.metadata.annotations or {}
     annotations = {key: text for key, text in stored.items() if key not in CONTROLLER_ANNOTATIONS}
-    metadata: Tree = {"name": whole_object.name}
+    metadata: JsonMap = {"name": whole_object.name}
     if whole_object.metadata.labels:
         metadata["labels"] = whole_object.metadata.labels
     if annotations:

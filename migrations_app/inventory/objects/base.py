@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-Tree = dict[str, Any]
+from migrations_app.manifests import JsonMap
+
 Strings = dict[str, str]
 
 
@@ -79,8 +80,8 @@ class NamedObject(Projection, frozen=True):
 class WholeObject(NamedObject, frozen=True):
     """A small object kept completely: pools, classes, templates, GitOps objects. `spec` and `status` are plain JSON."""
 
-    spec: Tree | None = None
-    status: Tree | None = None
+    spec: JsonMap | None = None
+    status: JsonMap | None = None
 
     def get(self, path: str, default: Any = None) -> Any:  # noqa: ANN401 - the tree is the API's own JSON
         """The value at a dotted path below the object, such as `spec.template.spec.nodeClassRef.name`."""

@@ -14,7 +14,6 @@ from migrations_app.inventory.objects.base import (
     Projection,
     StatusCondition,
     Strings,
-    Tree,
     WholeObject,
 )
 from migrations_app.inventory.objects.workloads import (
@@ -55,6 +54,7 @@ from migrations_app.inventory.objects.workloads import (
     WorkloadSpec,
     WorkloadStatus,
 )
+from migrations_app.manifests import JsonMap
 
 __all__ = [
     "CRD",
@@ -132,7 +132,6 @@ __all__ = [
     "Taint",
     "TerminatedState",
     "Toleration",
-    "Tree",
     "WebhookConfiguration",
     "WebhookTarget",
     "WeightedNodeTerm",
@@ -370,8 +369,8 @@ class HelmRelease(Projection, frozen=True):
     chart: str
     chart_version: str
     app_version: str
-    config: Tree
-    defaults: Tree
+    config: JsonMap
+    defaults: JsonMap
     crds: list[str]
     """Names of the CustomResourceDefinitions in the rendered manifest."""
     updated: str = ""

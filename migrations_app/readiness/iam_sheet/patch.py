@@ -8,8 +8,9 @@ from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.gaps import GapReport
 from migrations_app.iam.requirements.output import PolicyRemedy, remedy
-from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, Document, Removal, removable, size_of
+from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, Removal, removable, size_of
 from migrations_app.iam.site import AwsSite
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.iam_sheet.rows import RoleReport
 from migrations_app.readiness.iam_sheet.values import Answered, IamModule, IamPatch, IamRemoval, IamSize
 
@@ -53,7 +54,7 @@ def answer_of(report: GapReport) -> Answered:
     return "unknown" if set(always) == {RequestVerdict.UNKNOWN} else "no"
 
 
-def with_sizes(documents: Iterable[Document], *, name: str) -> tuple[IamSize, ...]:
+def with_sizes(documents: Iterable[JsonMap], *, name: str) -> tuple[IamSize, ...]:
     """Returns the documents with their sizes, numbered."""
     return tuple(
         IamSize(name=f"{name}-{n}", size=size_of(document), limit=MANAGED_LIMIT, document=document)
@@ -61,7 +62,7 @@ def with_sizes(documents: Iterable[Document], *, name: str) -> tuple[IamSize, ..
     )
 
 
-def _merged(added: PolicyRemedy) -> tuple[tuple[Document, ...], str]:
+def _merged(added: PolicyRemedy) -> tuple[tuple[JsonMap, ...], str]:
     try:
         return added.documents("merged"), ""
     except InvalidPolicy as large:

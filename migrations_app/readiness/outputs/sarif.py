@@ -7,11 +7,11 @@ Fingerprints are made of check, hop and object, so that the same cause keeps its
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote
 
 from migrations_app import HOME_PAGE
 from migrations_app.checks.base import Evidence, Finding
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.outputs.json_schema import written
 from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.outputs.wording import object_line
@@ -23,7 +23,6 @@ FAILED = ("fail", "waived")
 MOST_RESULTS = 25_000
 """Code scanning services refuse a file with more results."""
 OPEN = {"unknown": "could not be told", "manual": "waits for a person"}
-Tree = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def render(report: Report, *, version: str = "", places: PlaceLookup = _nowhere)
     return written({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _rules(report: Report) -> list[Tree]:
+def _rules(report: Report) -> list[JsonMap]:
     """Returns one rule for each check that failed or is open; its level is that of the strictest hop."""
     findings: dict[str, Finding] = {}
     for finding in report.checks:
@@ -84,7 +83,7 @@ def _rank(finding: Finding) -> int:
     return list(LEVELS).index(finding.severity)
 
 
-def _rule(finding: Finding) -> Tree:
+def _rule(finding: Finding) -> JsonMap:
     return {
         "id": finding.id,
         "helpUri": f"{HOME_PAGE}/blob/main/docs/checks.md#{finding.id}",
@@ -96,7 +95,7 @@ def _rule(finding: Finding) -> Tree:
     }
 
 
-def _invocation(report: Report, *, left_out: int) -> Tree:
+def _invocation(report: Report, *, left_out: int) -> JsonMap:
     incomplete = [line for line in report.parts if not line.seen or line.quarantined]
     notifications = [{"level": "warning", "message": {"text": plain(_incomplete_part(line))}} for line in incomplete]
     if left_out:
@@ -112,7 +111,7 @@ def _incomplete_part(line: PartLine) -> str:
     return f"{line.name}: {line.quarantined} of {line.count} objects set aside ({line.detail})"
 
 
-def _open_notification(finding: Finding) -> Tree:
+def _open_notification(finding: Finding) -> JsonMap:
     """Returns a notification for a check that is unknown or waits for a person."""
     message = f"{finding.hop} {finding.id} {OPEN[finding.status]}: {finding.summary}"
     return {
@@ -123,11 +122,11 @@ def _open_notification(finding: Finding) -> Tree:
     }
 
 
-def _end_time(report: Report) -> Tree:
+def _end_time(report: Report) -> JsonMap:
     return {"endTimeUtc": report.scanned_at} if report.scanned_at.endswith("Z") else {}
 
 
-def _result(finding: Finding, row: Evidence | None, *, report: Report, places: PlaceLookup) -> Tree:
+def _result(finding: Finding, row: Evidence | None, *, report: Report, places: PlaceLookup) -> JsonMap:
     message = plain(finding.summary) + (f": {object_line(row)}" if row else "")
     return {
         "ruleId": finding.id,
@@ -141,7 +140,7 @@ def _result(finding: Finding, row: Evidence | None, *, report: Report, places: P
     } | _suppressed(finding)
 
 
-def _physical(row: Evidence | None, report: Report, *, places: PlaceLookup) -> Tree:
+def _physical(row: Evidence | None, report: Report, *, places: PlaceLookup) -> JsonMap:
     """Returns the location; services refuse a result without a file, so an object without one gets a path of its
     name."""
     where = places(row) or SourceLine("/".join(_path_steps(row, report)))
@@ -156,7 +155,7 @@ def _path_steps(row: Evidence | None, report: Report) -> Iterator[str]:
     yield from [step for step in steps if step] or ["cluster"]
 
 
-def _logical(row: Evidence | None, report: Report) -> Tree:
+def _logical(row: Evidence | None, report: Report) -> JsonMap:
     cluster = plain(report.cluster.name)
     if row is None:
         return {"fullyQualifiedName": cluster, "kind": "namespace"}
@@ -170,7 +169,7 @@ def _fingerprint(finding: Finding, row: Evidence | None, *, report: Report) -> s
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def _suppressed(finding: Finding) -> Tree:
+def _suppressed(finding: Finding) -> JsonMap:
     """Returns the suppression of a waived failure, with the text of the waiver as its justification."""
     if finding.status != "waived":
         return {}

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from migrations_app.checks.changes import Body
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.metadata import name_of
 from migrations_app.conversion.objects import Options, TargetVersion
 from migrations_app.errors import InvalidInput
-from migrations_app.manifests import edits, writer
+from migrations_app.manifests import JsonMap, edits, writer
 from migrations_app.readiness.pull_requests.proposal import (
     FileEdit,
     Proposal,
@@ -36,8 +35,8 @@ ObjectKey = tuple[str, str]
 class _FileChange:
     """The changes of one file: replaced documents by number, and documents added at its end."""
 
-    replaced: dict[int, Body] = field(default_factory=dict)
-    added: list[Body] = field(default_factory=list)
+    replaced: dict[int, JsonMap] = field(default_factory=dict)
+    added: list[JsonMap] = field(default_factory=list)
 
 
 def may_hold_objects(path: str, text: str) -> bool:

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterable
 from typing import Final
 
-from migrations_app.checks.changes import Body, HelmChange
+from migrations_app.checks.changes import HelmChange
 from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.errors import InvalidInput, InvalidManifest
 from migrations_app.inventory.facts.delivery_sources import (
@@ -16,14 +16,14 @@ from migrations_app.inventory.facts.delivery_sources import (
 )
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import parse
-from migrations_app.manifests import edits, writer
+from migrations_app.manifests import JsonMap, edits, writer
 
 _GROUPS: Final = {HELM_RELEASE: "helm.toolkit.fluxcd.io", APPLICATION: "argoproj.io"}
 _WITH_UPGRADE: Final = "merge it with the upgrade of this hop, not before: the chart that runs reads other values"
 _AFTER_UPGRADE: Final = "merge it after the upgrade of this hop"
 
 
-def delivers(document: Body, edit: HelmChange) -> bool:
+def delivers(document: JsonMap, edit: HelmChange) -> bool:
     """Returns whether the document is the HelmRelease or Application of that chart and Helm release."""
     kind, spec = document.get("kind"), document.get("spec")
     group = str(document.get("apiVersion")).rpartition("/")[0]
@@ -38,7 +38,7 @@ def delivers(document: Body, edit: HelmChange) -> bool:
     return bool(named == edit.release)
 
 
-def with_values(document: Body, edit: HelmChange) -> Body:
+def with_values(document: JsonMap, edit: HelmChange) -> JsonMap:
     """Returns the delivery with its values changed, and with the chart version raised if the change needs a later one.
 
     Raises InvalidInput `edit_refused` if the effect of the change is not known.
@@ -67,13 +67,13 @@ def value_notes(edit: HelmChange) -> Iterable[str]:
         yield f"{helm_value.key}: {to}" + (f" ({helm_value.why})" if helm_value.why else "")
 
 
-def _flux_name(document: Body, spec: Body) -> str:
+def _flux_name(document: JsonMap, spec: JsonMap) -> str:
     """Returns the name that Flux gives the Helm release."""
     name, namespace = str(document["metadata"].get("name")), spec.get("targetNamespace")
     return str(spec.get("releaseName") or (f"{namespace}-{name}" if namespace else name))
 
 
-def _set_version(spec: Body, place: ChartPlace | None, *, edit: HelmChange) -> None:
+def _set_version(spec: JsonMap, place: ChartPlace | None, *, edit: HelmChange) -> None:
     new_version = parse(edit.version)
     current = str(below(spec, (*place.at, place.version)) or "") if place else ""
     running = parse(current)
@@ -86,7 +86,7 @@ def _set_version(spec: Body, place: ChartPlace | None, *, edit: HelmChange) -> N
         below(spec, place.at)[place.version] = as_tag(new_version)
 
 
-def _set_in_source(source: Body, *, edit: HelmChange) -> None:
+def _set_in_source(source: JsonMap, *, edit: HelmChange) -> None:
     """Sets the values in the source of an Application: as an object, or in YAML text whose comments stay."""
     helm = source.setdefault("helm", {})
     if not isinstance(helm, dict):
@@ -113,7 +113,7 @@ def _edited_text(text: str, edit: HelmChange) -> str:
         raise _refused(f"its values: {wrong.message}", edit) from None
 
 
-def _set_tree(holder: Body, field: str, *, edit: HelmChange) -> None:
+def _set_tree(holder: JsonMap, field: str, *, edit: HelmChange) -> None:
     before = holder.get(field)
     if before is not None and not isinstance(before, dict):
         raise _refused(f"its {field} are no map", edit)
@@ -122,7 +122,7 @@ def _set_tree(holder: Body, field: str, *, edit: HelmChange) -> None:
         holder[field] = after
 
 
-def _values_after(tree: Body, edit: HelmChange) -> Body:
+def _values_after(tree: JsonMap, edit: HelmChange) -> JsonMap:
     return laid(tree, [(helm_value.key, helm_value.text) for helm_value in edit.values], prune=True)
 
 

@@ -4,7 +4,6 @@ from typing import Any, TypeAlias
 
 from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import (
-    Body,
     Change,
     HelmChange,
     ObjectAnnotations,
@@ -14,6 +13,7 @@ from migrations_app.checks.changes import (
     leaves,
 )
 from migrations_app.errors import InvalidInput
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import PatchError, json_patched, merge_patched
 from migrations_app.readiness.pull_requests.helm_edits import delivers, merge_notes, with_values
 
@@ -86,7 +86,7 @@ def is_object(document: Any, edit: ObjectEdit) -> bool:  # noqa: ANN401 - a docu
     )
 
 
-def with_edit(document: Body, edit: ObjectEdit) -> Body:
+def with_edit(document: JsonMap, edit: ObjectEdit) -> JsonMap:
     """Returns the object after the edit. Raises InvalidInput `edit_refused` if the file differs from the cluster, so
     that a JSON patch does not fit."""
     if isinstance(edit, ObjectPatch):
@@ -94,16 +94,16 @@ def with_edit(document: Body, edit: ObjectEdit) -> Body:
     if isinstance(edit, HelmChange):
         return with_values(document, edit)
     name = "labels" if isinstance(edit, ObjectLabels) else "annotations"
-    entries: Body = {**edit.given, **dict.fromkeys(edit.removed)}
-    after: Body = merge_patched(document, {"metadata": {name: entries}})
+    entries: JsonMap = {**edit.given, **dict.fromkeys(edit.removed)}
+    after: JsonMap = merge_patched(document, {"metadata": {name: entries}})
     if not after["metadata"].get(name) and name not in document["metadata"]:
         del after["metadata"][name]
     return after
 
 
-def _patched(document: Body, edit: ObjectPatch) -> Body:
+def _patched(document: JsonMap, edit: ObjectPatch) -> JsonMap:
     try:
-        after: Body = (
+        after: JsonMap = (
             merge_patched(document, edit.body) if isinstance(edit.body, dict) else json_patched(document, edit.body)
         )
     except PatchError as refused:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from migrations_app.checks.changes import Body, Change, HelmChange
+from migrations_app.checks.changes import Change, HelmChange
 from migrations_app.errors import InvalidInput, InvalidManifest
-from migrations_app.manifests import edits
+from migrations_app.manifests import JsonMap, edits
 from migrations_app.manifests.text_lines import one_line
 from migrations_app.readiness.pull_requests.helm_edits import value_notes
 from migrations_app.readiness.pull_requests.object_edits import (
@@ -213,7 +213,7 @@ def _bodies(
     return new_bodies
 
 
-def edited_file(text: str, new_bodies: Mapping[int, Body], *, path: str) -> str:
+def edited_file(text: str, new_bodies: Mapping[int, JsonMap], *, path: str) -> str:
     """Returns the text of the file with the documents of these numbers replaced.
 
     Raises InvalidInput: `secret_in_file`, `edit_refused`.

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from migrations_app.checks.changes import Body, HelmChange, HelmValue
+from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.conversion.chart_values.trees import laid, value_of
 from migrations_app.errors import InvalidInput, InvalidManifest
 from migrations_app.inventory.facts.delivery_sources import (
@@ -23,7 +23,7 @@ from migrations_app.inventory.facts.delivery_sources import (
     chart_place,
     git_address,
 )
-from migrations_app.manifests import edits
+from migrations_app.manifests import JsonMap, edits
 
 Readings = Mapping[str, Sequence[Any]]
 """The documents of each file, by path."""
@@ -62,7 +62,7 @@ class SplitValues(NamedTuple):
 
 
 def value_sources(
-    document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin
+    document: JsonMap, edit: HelmChange, *, readings: Readings, origin: GitOrigin
 ) -> tuple[ValueSource, ...]:
     """Returns the sources of the delivery; later ones override earlier ones."""
     spec = document["spec"]
@@ -78,14 +78,14 @@ def value_sources(
     return tuple(_argo_source(str(file), spec, origin=origin) for file in files or ())
 
 
-def files_to_read(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> Iterator[str]:
+def files_to_read(document: JsonMap, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> Iterator[str]:
     """Yields the paths of files that sources name and that were not read yet."""
     for value_source in value_sources(document, edit, readings=readings, origin=origin):
         if value_source.place is not None and value_source.place.path not in readings:
             yield value_source.place.path
 
 
-def split_values(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> SplitValues:
+def split_values(document: JsonMap, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> SplitValues:
     """Returns each value with the place where it is set. Raises InvalidInput `edit_refused` if that is needed and
     not known."""
     sources = value_sources(document, edit, readings=readings, origin=origin)
@@ -158,7 +158,7 @@ def _places_to_remove(value: HelmValue, source_trees: SourceTrees, *, edit: Helm
     ]
 
 
-def _inline(document: Body, edit: HelmChange) -> Mapping[str, Any]:
+def _inline(document: JsonMap, edit: HelmChange) -> Mapping[str, Any]:
     """Returns the values in the delivery itself."""
     spec = document["spec"]
     if document["kind"] == HELM_RELEASE:
@@ -195,7 +195,7 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - any YAML
     return parsed[0] if len(parsed) == 1 else {} if not parsed else None
 
 
-def _flux_source(ref: Any, document: Body, *, readings: Readings) -> ValueSource:  # noqa: ANN401 - as the file has it
+def _flux_source(ref: Any, document: JsonMap, *, readings: Readings) -> ValueSource:  # noqa: ANN401 - as the file has it
     kind, name = str(below(ref, ("kind",))), str(below(ref, ("name",)))
     key = str(below(ref, ("valuesKey",)) or VALUES_KEY)
     label = f"{kind} {name}, key {key}"
@@ -246,7 +246,7 @@ def _place_in_repository(folder: PurePosixPath, file: str) -> Iterator[ValuePlac
     yield ValuePlace("/".join(steps))
 
 
-def _argo_source(file: str, spec: Body, *, origin: GitOrigin) -> ValueSource:
+def _argo_source(file: str, spec: JsonMap, *, origin: GitOrigin) -> ValueSource:
     label = f"the values file {file}"
     if not file.startswith("$"):
         return ValueSource(label, why="it comes with the chart or from an address")
@@ -260,7 +260,7 @@ def _argo_source(file: str, spec: Body, *, origin: GitOrigin) -> ValueSource:
     return ValueSource(label, place, why="" if place else "it leaves the repository")
 
 
-def _refuse_shared(place: ValuePlace, document: Body, *, readings: Readings, edit: HelmChange) -> None:
+def _refuse_shared(place: ValuePlace, document: JsonMap, *, readings: Readings, edit: HelmChange) -> None:
     """Raises InvalidInput if another delivery that was read uses the same source."""
     name = below(readings[place.path][place.number], ("metadata", "name")) if place.at else place.path
     for documents in readings.values():
@@ -274,7 +274,7 @@ def _refuse_shared(place: ValuePlace, document: Body, *, readings: Readings, edi
                 raise refused(f"{place.path} gives values to {who}, too", edit)
 
 
-def _uses_source(other: Body, name: str) -> bool:
+def _uses_source(other: JsonMap, name: str) -> bool:
     spec = other.get("spec")
     named = [below(reference, ("name",)) for reference in below(spec, ("valuesFrom",)) or ()]
     for source in (below(spec, ("source",)), *(below(spec, ("sources",)) or ())):

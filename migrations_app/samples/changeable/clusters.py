@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.aws_account import SampleAws, SampleAwsAccount
 from migrations_app.samples.changeable import objects
 from migrations_app.samples.changeable.objects import ChangeableCluster, complete, controller_objects, definitions
@@ -19,7 +20,7 @@ from migrations_app.samples.karpenter_objects import (
     pool,
     provisioner,
 )
-from migrations_app.samples.kubernetes_objects import Doc, config_map
+from migrations_app.samples.kubernetes_objects import config_map
 
 GRANTED = ("0.30", "0.32", "0.33", "0.37", "1.0", "1.1")
 """The releases whose IAM permissions every sample controller's role has: permissions are no part of the path."""
@@ -34,7 +35,7 @@ class ChangeableSample:
     about: str
     begins: str
     cluster: ChangeableCluster
-    build: Callable[[datetime], list[Doc]]
+    build: Callable[[datetime], list[JsonMap]]
     target: str = "1.0"
     """The release that its path ends at."""
 
@@ -52,7 +53,7 @@ def _workloads(site: ClusterBuilder, nodes: list[str]) -> None:
     site.deploy("orders-db", "shop", replicas=3, nodes=nodes, kind="StatefulSet", spare=1)
 
 
-def _settings(cluster: ChangeableCluster) -> Doc:
+def _settings(cluster: ChangeableCluster) -> JsonMap:
     data = {
         "aws.clusterName": cluster.name,
         "aws.interruptionQueueName": cluster.name,
@@ -69,7 +70,7 @@ HALFWAY = ChangeableCluster(name="sample-halfway")
 STORED = ChangeableCluster(name="sample-stored")
 
 
-def alpha_stage(cluster: ChangeableCluster, now: datetime, *, machines: int) -> list[Doc]:
+def alpha_stage(cluster: ChangeableCluster, now: datetime, *, machines: int) -> list[JsonMap]:
     """A cluster before the upgrade: 0.31.5 with one Provisioner."""
     site, cluster = _site(cluster)
     launched = objects.numbered(site.launched("general", machines))
@@ -88,7 +89,7 @@ def alpha_stage(cluster: ChangeableCluster, now: datetime, *, machines: int) -> 
     return complete(site, now=now)
 
 
-def mixed_stage(cluster: ChangeableCluster, now: datetime, *, machines: int, claims: int) -> list[Doc]:
+def mixed_stage(cluster: ChangeableCluster, now: datetime, *, machines: int, claims: int) -> list[JsonMap]:
     """A cluster on 0.32.10 with nodes of both generations."""
     site, cluster = _site(cluster)
     old = objects.numbered(site.launched("general", machines))
@@ -113,7 +114,7 @@ def mixed_stage(cluster: ChangeableCluster, now: datetime, *, machines: int, cla
     return complete(site, now=now)
 
 
-def current_stage(cluster: ChangeableCluster, now: datetime, *, version: str, claims: int) -> list[Doc]:
+def current_stage(cluster: ChangeableCluster, now: datetime, *, version: str, claims: int) -> list[JsonMap]:
     """A cluster without anything of v1alpha5: 0.37.8, or 1.0.14 whose CRDs still list v1beta1 as stored."""
     site, cluster = _site(cluster)
     api = "v1" if version.startswith("1.") else "v1beta1"
@@ -172,7 +173,7 @@ def cluster_of(sample: ChangeableSample) -> ChangeableCluster:
     return _site(sample.cluster)[1]
 
 
-def account(sample: ChangeableSample, docs: tuple[Doc, ...], *, tagged: bool, at: datetime) -> SampleAws:
+def account(sample: ChangeableSample, docs: tuple[JsonMap, ...], *, tagged: bool, at: datetime) -> SampleAws:
     """Its AWS account at that time, in which the controller may do everything, with an instance for each claim.
 
     `tagged`: as releases from 1.0 on tag them.

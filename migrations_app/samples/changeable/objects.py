@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from migrations_app.karpenter.versions import minor_order, release
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.fleet import with_managed_fields
 from migrations_app.samples.installation import (
@@ -18,7 +19,7 @@ from migrations_app.samples.installation import (
     helm_record,
 )
 from migrations_app.samples.karpenter_objects import Launched
-from migrations_app.samples.kubernetes_objects import Doc, namespaces_of
+from migrations_app.samples.kubernetes_objects import namespaces_of
 
 BORN = timedelta(days=14)
 """The age of the objects of a new sample cluster."""
@@ -63,14 +64,14 @@ def install_of(cluster: ChangeableCluster, version: str, *, revision: int) -> In
     )
 
 
-def controller_objects(cluster: ChangeableCluster, version: str, *, revision: int) -> list[Doc]:
+def controller_objects(cluster: ChangeableCluster, version: str, *, revision: int) -> list[JsonMap]:
     """Returns the controller's objects after `helm upgrade`: Deployment, pods, Service, account, permissions, Helm
     record."""
     install = install_of(cluster, version, revision=revision)
     return [*controller(install, list(cluster.system_nodes)), helm_record(install)]
 
 
-def definitions(version: str, *, stored: Sequence[str] = ()) -> list[Doc]:
+def definitions(version: str, *, stored: Sequence[str] = ()) -> list[JsonMap]:
     """The CRDs of that release, with schemas that keep every field."""
     converts = minor_order(release(version).minor) == (1, 0) or release(version) == release("0.37.8")
     shape = Crds(
@@ -81,7 +82,7 @@ def definitions(version: str, *, stored: Sequence[str] = ()) -> list[Doc]:
     return [_open(crd) for crd in crds(shape)]
 
 
-def _open(crd: Doc) -> Doc:
+def _open(crd: JsonMap) -> JsonMap:
     """The definition with a status of its own in each version, whose schema keeps fields that it does not name."""
     versions = [
         version | {"schema": _keeping(version["schema"]), "subresources": {"status": {}}}
@@ -99,14 +100,14 @@ def _keeping(schema: Any) -> Any:  # noqa: ANN401 - plain JSON
     return fields | {"x-kubernetes-preserve-unknown-fields": True} if fields.get("type") == "object" else fields
 
 
-def complete(site: ClusterBuilder, *, now: datetime) -> list[Doc]:
+def complete(site: ClusterBuilder, *, now: datetime) -> list[JsonMap]:
     """Returns the cluster's objects, the owners that its pods name, and its namespaces; all created some days ago."""
     documents = [*site.docs, *_replica_sets(site.docs), *namespaces_of(site.docs)]
     born = now - BORN
     return [with_own_uids(with_managed_fields(_born(document, born))) for document in documents]
 
 
-def with_own_uids(document: Doc) -> Doc:
+def with_own_uids(document: JsonMap) -> JsonMap:
     """The object with a uid of its own, and with those of its owners: builders make the same uid for the same name."""
     metadata = document["metadata"]
     namespace = metadata.get("namespace", "")
@@ -124,14 +125,14 @@ def uid_of(*words: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "/".join(("karpdash-sample", *words))))
 
 
-def _replica_sets(docs: Iterable[Doc]) -> Iterator[Doc]:
+def _replica_sets(docs: Iterable[JsonMap]) -> Iterator[JsonMap]:
     """Returns the ReplicaSets that own the pods of Deployments, with the uids in the pods' owner references."""
     parents = {
         (doc["metadata"]["namespace"], doc["metadata"]["name"]): doc for doc in docs if doc["kind"] == "Deployment"
     }
     seen: set[str] = set()
     for pod in docs:
-        owner: Doc = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
+        owner: JsonMap = next(iter(pod["metadata"].get("ownerReferences") or ()), {})
         if pod["kind"] != "Pod" or owner.get("kind") not in _NAMED_BY_POD or owner["uid"] in seen:
             continue
         seen.add(owner["uid"])
@@ -140,7 +141,7 @@ def _replica_sets(docs: Iterable[Doc]) -> Iterator[Doc]:
         yield replica_set(parent, name=owner["name"], uid=owner["uid"], labels=pod["metadata"]["labels"])
 
 
-def replica_set(parent: Doc, *, name: str, uid: str, labels: dict[str, str]) -> Doc:
+def replica_set(parent: JsonMap, *, name: str, uid: str, labels: dict[str, str]) -> JsonMap:
     """The ReplicaSet of a Deployment."""
     metadata = parent["metadata"]
     by = {"apiVersion": APPS, "kind": "Deployment", "name": metadata["name"], "uid": metadata["uid"]}
@@ -159,7 +160,7 @@ def replica_set(parent: Doc, *, name: str, uid: str, labels: dict[str, str]) -> 
     return {"apiVersion": APPS, "kind": "ReplicaSet", "metadata": own, "spec": spec, "status": status}
 
 
-def _born(document: Doc, born: datetime) -> Doc:
+def _born(document: JsonMap, born: datetime) -> JsonMap:
     """The object as created at that time; its conditions changed when a node of the sample becomes Ready."""
     result = document | {"metadata": document["metadata"] | {"creationTimestamp": born.strftime(_TIME)}}
     if document["kind"] == "Pod":

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.changeable.clusters import ALPHA, HALFWAY, STORED, alpha_stage, current_stage, mixed_stage
-from migrations_app.samples.kubernetes_objects import Doc
 
 DAYS = 90
 
@@ -28,7 +28,7 @@ class PastStage:
 
     days_ago: int
     release: str
-    build: Callable[[datetime], list[Doc]]
+    build: Callable[[datetime], list[JsonMap]]
     ended_by: PastRollout | None = None
 
 

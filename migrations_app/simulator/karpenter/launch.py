@@ -5,8 +5,9 @@ import random
 from collections.abc import Iterable, Sequence
 
 from migrations_app.karpenter import labels as keys
+from migrations_app.manifests import JsonMap
 from migrations_app.simulator.agenda import Agenda
-from migrations_app.simulator.api import Document, SimulatorApi
+from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import ZONE as DEFAULT_ZONE
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.cluster_state import ClusterState
@@ -117,9 +118,7 @@ class NodeLauncher:
         return name
 
 
-def launched(
-    api: SimulatorApi, pool: KarpenterObject, *, name: str, number: int, hashed: bool = True
-) -> list[Document]:
+def launched(api: SimulatorApi, pool: KarpenterObject, *, name: str, number: int, hashed: bool = True) -> list[JsonMap]:
     """Returns a new claim with its Ready node, as stored: used to fill a cluster before a simulation."""
     (offering,) = offerings((uniform_size(0),), zones=(DEFAULT_ZONE,))[-1:]
     body = claim_body(pool, offering, name=f"{pool.name}-{number:05d}")
@@ -129,7 +128,7 @@ def launched(
     return list(launched_node(api, claim, offering=offering, name=name, sized=False))
 
 
-def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> Document:
+def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> JsonMap:
     """Returns the claim that a pool creates for this offering."""
     of = pool.of
     pool_hash = pool.doc["metadata"].get("annotations", {}).get(of.hash)
@@ -145,11 +144,11 @@ def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> Docum
 
 def launched_node(
     api: SimulatorApi, claim: KarpenterObject, *, offering: Offering, name: str, sized: bool = True
-) -> tuple[Document, Document]:
+) -> tuple[JsonMap, JsonMap]:
     """Returns the claim with its status, and its Ready node; `sized`: both report capacity and allocatable."""
     provider_id = _provider_id(claim, offering.zone)
     room = offering.size.allocatable.quantities(), offering.size.capacity.quantities()
-    status: Document = {"providerID": provider_id, "conditions": _conditions(claim, joined=True), "nodeName": name}
+    status: JsonMap = {"providerID": provider_id, "conditions": _conditions(claim, joined=True), "nodeName": name}
     if sized:
         status |= {"allocatable": room[0], "capacity": room[1]}
     claim_doc = _stored(api.patch(f"{claim.path}/status", {"status": status}))
@@ -162,10 +161,10 @@ def launched_node(
     return claim_doc, _stored(api.patch(f"{NODES}/{name}", {"spec": {"taints": node["spec"].get("taints")}}))
 
 
-def pool_spec(pool: KarpenterObject) -> Document:
+def pool_spec(pool: KarpenterObject) -> JsonMap:
     """Returns the pool's specification of its nodes."""
     if pool.of.pool == "Provisioner":
-        spec: Document = pool.doc["spec"]
+        spec: JsonMap = pool.doc["spec"]
     else:
         spec = pool.doc["spec"].get("template", {}).get("spec", {})
     return spec
@@ -185,8 +184,8 @@ def pool_labels(pool: KarpenterObject) -> dict[str, str]:
     return chosen | (template_labels or {}) | karpenter_labels
 
 
-def _node(claim: KarpenterObject, *, name: str, owner: Document, provider_id: str) -> Document:
-    spec: Document = {"providerID": provider_id}
+def _node(claim: KarpenterObject, *, name: str, owner: JsonMap, provider_id: str) -> JsonMap:
+    spec: JsonMap = {"providerID": provider_id}
     if claim.doc["spec"].get("taints"):
         spec["taints"] = claim.doc["spec"]["taints"]
     metadata = {
@@ -202,7 +201,7 @@ def _node(claim: KarpenterObject, *, name: str, owner: Document, provider_id: st
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
 
-def _spec(pool: KarpenterObject) -> Document:
+def _spec(pool: KarpenterObject) -> JsonMap:
     inner = pool_spec(pool)
     fields: Sequence[str] = ("requirements", "taints", "startupTaints")
     spec = {key: inner[key] for key in fields if key in inner}
@@ -211,7 +210,7 @@ def _spec(pool: KarpenterObject) -> Document:
     return spec | {key: inner[key] for key in ("nodeClassRef", "expireAfter", "terminationGracePeriod") if key in inner}
 
 
-def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
+def _conditions(claim: KarpenterObject, *, joined: bool) -> list[JsonMap]:
     prefix = "Machine" if claim.of.claim == "Machine" else ""
     types = [f"{prefix}Launched", *([f"{prefix}Registered", f"{prefix}Initialized", "Ready"] if joined else [])]
     return [{"type": condition_type, "status": "True", "reason": condition_type} for condition_type in types]
@@ -225,13 +224,13 @@ def _region(zone: str) -> str:
     return zone.rstrip("abcdef")
 
 
-def _owner(doc: Document, *, kind: str, api_version: str) -> Document:
+def _owner(doc: JsonMap, *, kind: str, api_version: str) -> JsonMap:
     metadata = doc["metadata"]
     head = {"apiVersion": api_version, "kind": kind, "name": metadata["name"], "uid": metadata["uid"]}
     return head | {"blockOwnerDeletion": True}
 
 
-def _stored(doc: Document | None) -> Document:
+def _stored(doc: JsonMap | None) -> JsonMap:
     if doc is None:
         raise RuntimeError("a name of the simulator was taken already")
     return doc

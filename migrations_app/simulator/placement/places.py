@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from migrations_app.karpenter import labels as keys
-from migrations_app.simulator.api import Document
+from migrations_app.manifests import JsonMap
 from migrations_app.simulator.generations import ALPHA, going, is_ready
 from migrations_app.simulator.instance_sizes import HOST, TYPE, ZONE
 from migrations_app.simulator.pod_shapes import PodShape, hard
@@ -27,7 +27,7 @@ class PodState:
         return f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
 
     @property
-    def document(self) -> Document:
+    def document(self) -> JsonMap:
         """The fields that an eviction needs."""
         return {"metadata": {"namespace": self.namespace, "name": self.name, "uid": self.uid}}
 
@@ -40,10 +40,10 @@ class NodeState:
     free: ResourceAmounts = ResourceAmounts()  # noqa: RUF009 - a tuple
     used: ResourceAmounts = ResourceAmounts()  # noqa: RUF009 - a tuple
     pods: dict[str, PodState] = field(default_factory=dict)
-    doc: Document = field(default_factory=dict)
+    doc: JsonMap = field(default_factory=dict)
     allocatable: ResourceAmounts = ResourceAmounts()  # noqa: RUF009 - a tuple
     labels: dict[str, str] = field(default_factory=dict)
-    taints: list[Document] = field(default_factory=list)
+    taints: list[JsonMap] = field(default_factory=list)
     group: tuple[str, str, str] = ("", "", "")
     """Pool, size and zone; the pool is empty for a node that is not Karpenter's."""
     ready: bool = False
@@ -55,7 +55,7 @@ class NodeState:
     def zone(self) -> str:
         return self.group[2]
 
-    def seen(self, doc: Document, allocatable: ResourceAmounts) -> None:
+    def seen(self, doc: JsonMap, allocatable: ResourceAmounts) -> None:
         """Updates the fields from the node's object."""
         spec = doc.get("spec", {})
         self.doc, self.allocatable = doc, allocatable

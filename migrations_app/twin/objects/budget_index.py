@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.objects.selectors import selected_by
 
-Tree = dict[str, Any]
 Pair = tuple[str, str]
 Selects = Callable[[Mapping[str, str]], bool]
 
@@ -17,7 +17,7 @@ class BudgetIndex:
         self._entries: dict[tuple[str, str], tuple[Any, str, Pair | None, Selects]] = {}
         self._places: dict[tuple[str, Pair | None], dict[str, None]] = {}
 
-    def put(self, budget: Tree) -> None:
+    def put(self, budget: JsonMap) -> None:
         """Adds or updates a budget."""
         metadata, selector = budget["metadata"], (budget.get("spec") or {}).get("selector")
         key = str(metadata.get("namespace", "")), str(metadata["name"])

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.objects import fieldsets
 from migrations_app.twin.objects.fieldsets import Fields
 from migrations_app.twin.objects.shapes import Shape
 
-Tree = dict[str, Any]
 BEFORE_FIRST_APPLY = "before-first-apply"
 
 
@@ -41,7 +41,7 @@ class Share:
 
 
 Shares = dict[Writing, Share]
-Versioned = Callable[[Tree, str], Tree]
+Versioned = Callable[[JsonMap, str], JsonMap]
 """The document in another API version."""
 
 
@@ -68,13 +68,13 @@ def read(managed: Iterable[Mapping[str, Any]]) -> Shares:
     return shares
 
 
-def written(shares: Shares) -> list[Tree]:
+def written(shares: Shares) -> list[JsonMap]:
     """Returns metadata.managedFields for these shares, in the server's order."""
     ordered = sorted(shares.items(), key=lambda item: (item[0].operation, item[1].time, item[0].manager))
     return [_entry(writing, share) for writing, share in ordered]
 
 
-def _entry(writing: Writing, share: Share) -> Tree:
+def _entry(writing: Writing, share: Share) -> JsonMap:
     entry = {
         "manager": writing.manager,
         "operation": writing.operation,
@@ -95,7 +95,7 @@ class FieldWrite:
     shape: Shape
     versioned: Versioned
 
-    def updated(self, old: Tree, new: Tree, *, shares: Shares) -> Shares:
+    def updated(self, old: JsonMap, new: JsonMap, *, shares: Shares) -> Shares:
         """Returns the shares after an update from `old` to `new`: changed fields belong to the writer alone."""
         new_shares, differences = self._without_written(old, new, shares=shares, force=True)
         own_share = new_shares.get(self.by.key)
@@ -105,7 +105,7 @@ class FieldWrite:
             new_shares[self.by.key] = Share(fields, self.by.api_version, self.now)
         return {writing: share for writing, share in new_shares.items() if share.fields}
 
-    def applied(self, live: Tree, document: Tree, *, shares: Shares, force: bool) -> tuple[Tree, Shares]:
+    def applied(self, live: JsonMap, document: JsonMap, *, shares: Shares, force: bool) -> tuple[JsonMap, Shares]:
         """The object and the shares after server-side apply of `document`. Raises ApplyConflict."""
         last = shares.get(self.by.key)
         fields = fieldsets.named(document, self.shape)
@@ -117,7 +117,7 @@ class FieldWrite:
             new_shares[self.by.key] = replace(new_shares[self.by.key], time=self.now)
         return new, {writing: share for writing, share in new_shares.items() if share.fields}
 
-    def _pruned(self, merged: Tree, shares: Shares, *, last: Share | None) -> Tree:
+    def _pruned(self, merged: JsonMap, shares: Shares, *, last: Share | None) -> JsonMap:
         """Removes fields that this manager applied before, no longer applies, and no other manager owns."""
         if last is None or not last.fields:
             return merged
@@ -126,7 +126,7 @@ class FieldWrite:
         return fieldsets.without(merged, self.shape, dropped=dropped) if dropped else merged
 
     def _without_written(
-        self, old: Tree, new: Tree, *, shares: Shares, force: bool
+        self, old: JsonMap, new: JsonMap, *, shares: Shares, force: bool
     ) -> tuple[Shares, fieldsets.Differences]:
         """Returns the shares of other managers without changed or removed fields, and the differences."""
         by_version = {self.by.api_version: fieldsets.differences(old, new, shape=self.shape)}

@@ -7,8 +7,9 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from migrations_app.manifests import JsonMap
+
 Schema = Mapping[str, Any]
-Tree = dict[str, Any]
 
 KEEP = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING = "x-kubernetes-int-or-string"
@@ -17,7 +18,7 @@ LIST_TYPE, LIST_KEYS, MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-ma
 _HEAD = ("apiVersion", "kind", "metadata")
 
 
-def admitted(document: Tree, schema: Schema | None) -> Tree:
+def admitted(document: JsonMap, schema: Schema | None) -> JsonMap:
     """Returns the object without unknown fields and with its defaults; the same object if nothing changes."""
     if schema is None:
         return document
@@ -39,7 +40,7 @@ def pruned(value: Any, schema: Schema) -> Any:  # noqa: ANN401 - plain JSON
         return value
     properties, other_fields = schema.get("properties") or {}, schema.get("additionalProperties")
     keep = bool(schema.get(KEEP)) or other_fields is True
-    known_fields: Tree = {}
+    known_fields: JsonMap = {}
     for key, member in value.items():
         if key in properties:
             known_fields[key] = pruned(member, properties[key])
@@ -58,7 +59,7 @@ def defaulted(value: Any, schema: Schema) -> Any:  # noqa: ANN401 - plain JSON
     if not isinstance(value, Mapping):
         return value
     properties, other_fields = schema.get("properties") or {}, schema.get("additionalProperties")
-    filled: Tree = {}
+    filled: JsonMap = {}
     for key, member in value.items():
         inner = properties.get(key, other_fields)
         if not isinstance(inner, Mapping):

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from migrations_app.errors import ServerFailed
+from migrations_app.manifests import JsonMap
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.twin.answers import Answer
 from migrations_app.twin.calls import MERGE
 from migrations_app.twin.server import Twin
 
-Document = dict[str, Any]
 _LOST_RACE = (404, 409)
 _BUDGET_HOLDS = 429
 _SECTIONS = ("metadata", "spec", "status")
@@ -30,16 +30,16 @@ class TwinControllers:
     def close(self) -> None:
         """There is no connection to close."""
 
-    def items(self, path: str) -> list[Document] | None:
+    def items(self, path: str) -> list[JsonMap] | None:
         """Returns the objects of a list; None if it is not served."""
         answer = self._twin.request("GET", path)
         return None if answer.status == 404 else [_copy_of(document) for document in _checked_document(answer)["items"]]
 
-    def create(self, path: str, body: Document) -> Document | None:
+    def create(self, path: str, body: JsonMap) -> JsonMap | None:
         """Returns the object as stored; None if the name is taken."""
         return self._stored_document(self._twin.request("POST", path, body=_copy_of(body), query=self._query))
 
-    def patch(self, path: str, body: Document) -> Document | None:
+    def patch(self, path: str, body: JsonMap) -> JsonMap | None:
         """Returns the object after the merge patch; None if it is gone or was changed meanwhile."""
         answer = self._twin.request("PATCH", path, body=body, content_type=MERGE, query=self._query)
         return self._stored_document(answer)
@@ -49,7 +49,7 @@ class TwinControllers:
         body = {"preconditions": {"uid": uid}, **(more or {})}
         return self._stored_document(self._twin.request("DELETE", path, body=body)) is not None
 
-    def evict(self, pod: Document) -> bool:
+    def evict(self, pod: JsonMap) -> bool:
         """Whether the pod is being deleted; False while a budget forbids it."""
         metadata = pod["metadata"]
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/eviction"
@@ -58,14 +58,14 @@ class TwinControllers:
         answer = self._twin.request("POST", path, body=body)
         return answer.status != _BUDGET_HOLDS and self._stored_document(answer) is not None
 
-    def drop_finalizer(self, path: str, document: Document, *, finalizer: str) -> bool:
+    def drop_finalizer(self, path: str, document: JsonMap, *, finalizer: str) -> bool:
         """Returns whether the finalizer was removed; without any finalizer the object is deleted."""
         metadata = document["metadata"]
         other_finalizers = [name for name in metadata.get("finalizers", ()) if name != finalizer]
         body = {"metadata": {"finalizers": other_finalizers, "resourceVersion": metadata["resourceVersion"]}}
         return self.patch(path, body) is not None
 
-    def _stored_document(self, answer: Answer) -> Document | None:
+    def _stored_document(self, answer: Answer) -> JsonMap | None:
         if answer.status in _LOST_RACE:
             return None
         document = _checked_document(answer)
@@ -73,14 +73,14 @@ class TwinControllers:
         return _copy_of(document)
 
 
-def _checked_document(answer: Answer) -> Document:
+def _checked_document(answer: Answer) -> JsonMap:
     """Returns the document of a response below 400. Raises ServerFailed for any other."""
     if answer.status >= 400:
         raise ServerFailed(f"HTTP {answer.status}: {answer.document.get('message')}", code="refused")
     return answer.document
 
 
-def _copy_of(document: Document) -> Document:
+def _copy_of(document: JsonMap) -> JsonMap:
     """A copy of the document and of its three sections."""
     return document | {key: dict(document[key]) for key in _SECTIONS if isinstance(document.get(key), dict)}
 

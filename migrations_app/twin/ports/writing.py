@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult, api_request
 from migrations_app.clients.kubernetes.transport import WriteResponse
 from migrations_app.clients.kubernetes.writer import KUBE_SYSTEM, request_content, write_result
 from migrations_app.errors import InvalidResponse, NotServed
+from migrations_app.manifests import JsonMap
 from migrations_app.twin.access import ADMIN
 from migrations_app.twin.ports.reading import TwinReader, refuse
 from migrations_app.twin.server import Twin
@@ -32,7 +33,7 @@ class TwinWriter:
             raise InvalidResponse("the cluster has no namespace kube-system")
         return ClusterIdentity(kube_system_uid=uid, ca=NO_CA, endpoint=self._endpoint)
 
-    def read(self, target: ObjectTarget) -> Tree | None:
+    def read(self, target: ObjectTarget) -> JsonMap | None:
         request = api_request("get", target.path)
         answer = self._twin.request("GET", target.path, user=self._user)
         try:

@@ -20,10 +20,11 @@ from django.utils import timezone
 
 from migrations_app.clients.aws.cross_account import ClusterAccountAccess, new_external_id
 from migrations_app.clients.aws.identity import own_principal, prove_guarded
-from migrations_app.clients.aws.permissions import Document, minimal_policy, trust_policy
+from migrations_app.clients.aws.permissions import minimal_policy, trust_policy
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.errors import Conflict, Forbidden, InvalidInput, KarpdashError, ReadError, Unauthorized
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place, read_role_arn
+from migrations_app.manifests import JsonMap
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest, check_server, failed
@@ -53,12 +54,12 @@ class AccessDraft:
     expires_at: datetime
 
     @property
-    def trust(self) -> Document:
+    def trust(self) -> JsonMap:
         """The trust policy of the role to create."""
         return trust_policy(principal_arn=self.principal, external_id=self.external_id)
 
     @property
-    def rights(self) -> Document:
+    def rights(self) -> JsonMap:
         """The permissions of the role to create."""
         return minimal_policy(self.place)
 

@@ -9,8 +9,9 @@ there, too.
 import json
 from typing import Any
 
-from migrations_app.clients.aws.permissions import Document, hub_policy, member_policy, trust_policy
+from migrations_app.clients.aws.permissions import hub_policy, member_policy, trust_policy
 from migrations_app.inventory.objects.cluster_arn import partition_of, read_role_arn
+from migrations_app.manifests import JsonMap
 from migrations_app.models.organization import AwsOrganization
 
 POLICY_NAME = "karpdash"
@@ -18,7 +19,7 @@ STACK_SET = "karpdash-readers"
 _CAPABILITY = "CAPABILITY_NAMED_IAM"
 
 
-def cloudformation_template(row: AwsOrganization) -> Document:
+def cloudformation_template(row: AwsOrganization) -> JsonMap:
     """The template; its parameters are the organizational units and the kind of deploying account."""
     here = {"Fn::Equals": [{"Ref": "Administrator"}, "SELF"]}
     return {
@@ -42,12 +43,12 @@ def cloudformation_template(row: AwsOrganization) -> Document:
     }
 
 
-def member_template(row: AwsOrganization) -> Document:
+def member_template(row: AwsOrganization) -> JsonMap:
     """The template that the StackSet deploys in each account: the reading role alone."""
     return {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"Reader": _member_role(row)}}
 
 
-def terraform_document(row: AwsOrganization) -> Document:
+def terraform_document(row: AwsOrganization) -> JsonMap:
     """The roles as Terraform in JSON syntax, for a file such as karpdash.tf.json; run it in the management account."""
     hub, partition = _name(row.hub_role_arn), _partition(row)
     roles = {
@@ -87,7 +88,7 @@ def terraform_document(row: AwsOrganization) -> Document:
     }
 
 
-def _stack_set(row: AwsOrganization) -> Document:
+def _stack_set(row: AwsOrganization) -> JsonMap:
     group = {
         "DeploymentTargets": {"OrganizationalUnitIds": {"Ref": "OrganizationalUnits"}},
         # IAM is global: one region is enough.
@@ -107,11 +108,11 @@ def _stack_set(row: AwsOrganization) -> Document:
     }
 
 
-def _member_role(row: AwsOrganization) -> Document:
+def _member_role(row: AwsOrganization) -> JsonMap:
     return _role(row.member_role, trust=_member_trust(row), policy=member_policy(_partition(row)))
 
 
-def _role(name: str, *, trust: Document, policy: Document) -> Document:
+def _role(name: str, *, trust: JsonMap, policy: JsonMap) -> JsonMap:
     return {
         "Type": "AWS::IAM::Role",
         "Properties": {
@@ -122,28 +123,28 @@ def _role(name: str, *, trust: Document, policy: Document) -> Document:
     }
 
 
-def _terraform_role(name: str, trust: Document) -> dict[str, Any]:
+def _terraform_role(name: str, trust: JsonMap) -> dict[str, Any]:
     return {"name": name, "assume_role_policy": _terraform_text(trust)}
 
 
-def _terraform_policy(role: str, policy: Document) -> dict[str, Any]:
+def _terraform_policy(role: str, policy: JsonMap) -> dict[str, Any]:
     return {"name": POLICY_NAME, "role": f"${{aws_iam_role.{role}.id}}", "policy": _terraform_text(policy)}
 
 
-def _terraform_text(document: Document) -> str:
+def _terraform_text(document: JsonMap) -> str:
     """JSON as a Terraform string, with ${ and %{ escaped, which would begin a template."""
     return json.dumps(document).replace("${", "$${").replace("%{", "%%{")
 
 
-def _hub_trust(row: AwsOrganization) -> Document:
+def _hub_trust(row: AwsOrganization) -> JsonMap:
     return trust_policy(principal_arn=row.principal, external_id=row.external_id)
 
 
-def _hub_policy(row: AwsOrganization) -> Document:
+def _hub_policy(row: AwsOrganization) -> JsonMap:
     return hub_policy(_partition(row), member_role=row.member_role)
 
 
-def _member_trust(row: AwsOrganization) -> Document:
+def _member_trust(row: AwsOrganization) -> JsonMap:
     return trust_policy(principal_arn=row.hub_role_arn, external_id=row.external_id)
 
 

@@ -14,10 +14,10 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import Kind
+from migrations_app.manifests import JsonMap
 from migrations_app.simulator.pod_shapes import controller_of
 from migrations_app.twin.store import SharedParts
 
-Document = dict[str, Any]
 PARTS: tuple[tuple[str, Kind], ...] = (
     ("crds", kinds.CRD),
     ("nodes", kinds.NODE),
@@ -52,14 +52,14 @@ class ClusterReading:
     """The objects by kind. `unread` has the reason for each part that could not be read, by name."""
 
     taken_at: str
-    objects: dict[str, list[Document]] = field(default_factory=dict)
+    objects: dict[str, list[JsonMap]] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
 
-    def of(self, kind: str) -> list[Document]:
+    def of(self, kind: str) -> list[JsonMap]:
         return self.objects.get(kind, [])
 
     @property
-    def documents(self) -> Iterator[Document]:
+    def documents(self) -> Iterator[JsonMap]:
         """All objects, CRDs first."""
         for documents in self.objects.values():
             yield from documents
@@ -94,18 +94,18 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
     return cluster
 
 
-def _kept_pods() -> Callable[[Document], Document | None]:
+def _kept_pods() -> Callable[[JsonMap], JsonMap | None]:
     """Reduces pods while they are read; values that the pods of a workload share are stored once."""
     parts = SharedParts()
 
-    def keep(pod: Document) -> Document | None:
+    def keep(pod: JsonMap) -> JsonMap | None:
         slim = slim_pod(pod)
         return None if slim is None else parts.shared(slim)
 
     return keep
 
 
-def _without_managers(document: Document) -> Document:
+def _without_managers(document: JsonMap) -> JsonMap:
     metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
     return document | {"metadata": metadata}
 
@@ -117,8 +117,8 @@ def _listed(
     kind: str,
     unread: dict[str, str],
     name: str,
-    keep: Callable[[Document], Document | None] = _without_managers,
-) -> list[Document]:
+    keep: Callable[[JsonMap], JsonMap | None] = _without_managers,
+) -> list[JsonMap]:
     """The reduced objects of the kind; empty if the kind is not served. A read error is noted in `unread`."""
     head, documents = {"apiVersion": resource.group_version, "kind": kind}, []
     try:
@@ -135,13 +135,13 @@ def _listed(
     return [document for document in documents if document is not None]
 
 
-def is_ours(crd: Document) -> bool:
+def is_ours(crd: JsonMap) -> bool:
     """Whether the CRD belongs to Karpenter."""
     group = str(crd.get("spec", {}).get("group", ""))
     return group.endswith(("karpenter.sh", "karpenter.k8s.aws"))
 
 
-def slim_pod(pod: Document) -> Document | None:
+def slim_pod(pod: JsonMap) -> JsonMap | None:
     """The fields of a pod that a rehearsal needs: no environment, command or volume content. None for a
     finished pod.
     """
@@ -166,7 +166,7 @@ def slim_pod(pod: Document) -> Document | None:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": slim_metadata, "spec": placed, "status": _status(status)}
 
 
-def _status(status: Mapping[str, Any]) -> Document:
+def _status(status: Mapping[str, Any]) -> JsonMap:
     """The pod's phase and Ready condition. Pods of a redacted bundle have no conditions: a running one counts
     as Ready.
     """
@@ -177,14 +177,14 @@ def _status(status: Mapping[str, Any]) -> Document:
     return {"phase": phase, "conditions": conditions}
 
 
-def _container(container: Mapping[str, Any]) -> Document:
+def _container(container: Mapping[str, Any]) -> JsonMap:
     slim = {key: container[key] for key in ("name", "image", "restartPolicy") if key in container}
     resources = container.get("resources") or {}
     amounts = {key: resources[key] for key in ("requests", "limits") if resources.get(key)}
     return slim | ({"resources": amounts} if amounts else {})
 
 
-def _volume(volume: Mapping[str, Any]) -> Document:
+def _volume(volume: Mapping[str, Any]) -> JsonMap:
     return {kind: {} for kind in _VOLUMES if volume.get(kind) is not None}
 
 
@@ -200,18 +200,18 @@ def _read_workloads(api: ClusterApi, cluster: ClusterReading) -> None:
             cluster.objects[workload["kind"]].append(workload)
 
 
-def _slim_workload(document: Document) -> Document:
+def _slim_workload(document: JsonMap) -> JsonMap:
     spec = document.get("spec") or {}
     metadata = {
         key: document["metadata"][key] for key in ("name", "namespace", "uid", "labels") if key in document["metadata"]
     }
-    slim_spec: Document = {key: spec[key] for key in ("replicas", "selector") if key in spec}
+    slim_spec: JsonMap = {key: spec[key] for key in ("replicas", "selector") if key in spec}
     slim_spec["template"] = _template(spec.get("template") or {})
     head = {key: document[key] for key in ("apiVersion", "kind")}
     return head | {"metadata": metadata, "spec": slim_spec}
 
 
-def _template(template: Mapping[str, Any]) -> Document:
+def _template(template: Mapping[str, Any]) -> JsonMap:
     metadata = template.get("metadata") or {}
     slim = slim_pod({"metadata": {"name": "pod", "namespace": "any", **metadata}, "spec": template.get("spec") or {}})
     own = (
@@ -223,9 +223,9 @@ def _template(template: Mapping[str, Any]) -> Document:
     return {"metadata": own, "spec": spec}
 
 
-def _workloads_of(pods: Iterable[Document]) -> Iterator[Document]:
+def _workloads_of(pods: Iterable[JsonMap]) -> Iterator[JsonMap]:
     """A workload for each controller that pods name, with as many replicas as it has pods now."""
-    groups: dict[tuple[str, str], list[Document]] = {}
+    groups: dict[tuple[str, str], list[JsonMap]] = {}
     for pod in pods:
         owner = controller_of(pod)
         if owner is not None and owner.get("kind") != "Node" and "deletionTimestamp" not in pod["metadata"]:
@@ -238,7 +238,7 @@ def _workloads_of(pods: Iterable[Document]) -> Iterator[Document]:
         template = _template({"metadata": group[0]["metadata"], "spec": group[0]["spec"]})
         if owner.get("kind") == "DaemonSet":
             template["spec"].pop("affinity", None)  # the controller itself pins each of its pods to a node
-        spec: Document = {"selector": {"matchLabels": labels_of}, "template": template}
+        spec: JsonMap = {"selector": {"matchLabels": labels_of}, "template": template}
         if owner.get("kind") != "DaemonSet":
             spec["replicas"] = len(group)
         head = {"apiVersion": "apps/v1", "kind": owner["kind"] if known else "ReplicaSet"}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from migrations_app.conversion.webhook import CONVERTED
 from migrations_app.errors import InvalidInput
@@ -11,6 +10,7 @@ from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.controller_settings import drift_is_on
 from migrations_app.karpenter.versions import Release, minor_order
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
@@ -21,7 +21,6 @@ from migrations_app.simulator.resources import amounts
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
 from migrations_app.use_cases.rehearsals.result import UnknownPart
 
-Document = dict[str, Any]
 DEFAULT_NODE_SECONDS = 60.0
 LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0
 """Limits of plausible times of a launch: outside of them, a condition was probably rewritten later."""
@@ -116,7 +115,7 @@ def unplayed_consolidation(reading: ClusterReading, *, at_once: int) -> UnknownP
     return UnknownPart(code=CONSOLIDATION, words=words)
 
 
-def _consolidates(pool: Document) -> bool:
+def _consolidates(pool: JsonMap) -> bool:
     disruption = pool["spec"].get("disruption") or {}
     return (
         disruption.get("consolidationPolicy", UNDERUTILIZED_POLICIES[0]) in UNDERUTILIZED_POLICIES
@@ -124,7 +123,7 @@ def _consolidates(pool: Document) -> bool:
     )
 
 
-def _most(pool: Document, reading: ClusterReading) -> int:
+def _most(pool: JsonMap, reading: ClusterReading) -> int:
     """How many nodes of the pool its budgets allow to be consolidated at once, without budgets that have a schedule.
 
     A percentage is of all nodes of Karpenter: a rollout may move any of them into this pool.
@@ -171,7 +170,7 @@ def node_seconds(reading: ClusterReading) -> tuple[float, ...]:
     return tuple(sorted(times)) if len(times) >= FEWEST_CLAIMS else ()
 
 
-def _seconds(claim: Document, condition: str) -> float | None:
+def _seconds(claim: JsonMap, condition: str) -> float | None:
     conditions = (claim.get("status") or {}).get("conditions") or ()
     at = next((entry.get("lastTransitionTime") for entry in conditions if entry.get("type") == condition), None)
     try:
@@ -181,7 +180,7 @@ def _seconds(claim: Document, condition: str) -> float | None:
         return None
 
 
-def _labels(document: Document) -> dict[str, str]:
+def _labels(document: JsonMap) -> dict[str, str]:
     labels: dict[str, str] = document["metadata"].get("labels") or {}
     return labels
 
@@ -200,7 +199,7 @@ def _sizes(reading: ClusterReading) -> Iterator[InstanceSize]:
     yield from (size for size in known_sizes() if size.name not in seen)
 
 
-def with_room(node: Document, sizes: dict[str, InstanceSize]) -> Document:
+def with_room(node: JsonMap, sizes: dict[str, InstanceSize]) -> JsonMap:
     """The node with its allocatable resources: its own, or those of its instance type."""
     status = node.get("status") or {}
     size = sizes.get(_labels(node).get(TYPE, ""))

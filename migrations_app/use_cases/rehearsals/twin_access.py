@@ -8,7 +8,7 @@ import msgspec
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.clients.kubernetes.api import ListPage, Resource
 from migrations_app.errors import NotServed, ServerFailed
-from migrations_app.simulator.api import Document
+from migrations_app.manifests import JsonMap
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.cluster_state import ClusterState
 from migrations_app.twin.answers import RequestRefused
@@ -28,21 +28,21 @@ class RehearsalControllers(TwinControllers):
         super().__init__(twin)
         self.refused: dict[str, int] = {}
 
-    def create(self, path: str, body: Document) -> Document | None:
+    def create(self, path: str, body: JsonMap) -> JsonMap | None:
         try:
             return super().create(path, body)
         except ServerFailed as reason:
             self._note(reason)
         return None
 
-    def patch(self, path: str, body: Document) -> Document | None:
+    def patch(self, path: str, body: JsonMap) -> JsonMap | None:
         try:
             return super().patch(path, body)
         except ServerFailed as reason:
             self._note(reason)
         return None
 
-    def evict(self, pod: Document) -> bool:
+    def evict(self, pod: JsonMap) -> bool:
         try:
             return super().evict(pod)
         except ServerFailed as reason:
@@ -88,7 +88,7 @@ class RehearsalWriter(TwinWriter):
     def __init__(self, twin: Twin, identity: ClusterIdentity, *, state: ClusterState) -> None:
         super().__init__(twin)
         self._cluster, self._of, self._state = twin, identity, state
-        self._decoded: dict[tuple[Resource, object], dict[int, tuple[Document, Any]]] = {}
+        self._decoded: dict[tuple[Resource, object], dict[int, tuple[JsonMap, Any]]] = {}
         """By list and reader: the objects of the last call, by identity, with their decoded values."""
 
     def identity(self) -> ClusterIdentity:
@@ -105,14 +105,14 @@ class RehearsalWriter(TwinWriter):
         """
         if resource.field_selector:
             return [read(msgspec.json.encode(document)) for document in self._objects(resource)]
-        earlier, fresh = self._decoded.get((resource, read), {}), dict[int, tuple[Document, Any]]()
+        earlier, fresh = self._decoded.get((resource, read), {}), dict[int, tuple[JsonMap, Any]]()
         for document in self._objects(resource):
             known = earlier.get(id(document))
             fresh[id(document)] = known if known is not None else (document, read(msgspec.json.encode(document)))
         self._decoded[resource, read] = fresh
         return [value for _, value in fresh.values()]
 
-    def _objects(self, resource: Resource) -> Iterable[Document]:
+    def _objects(self, resource: Resource) -> Iterable[JsonMap]:
         if resource.plural == "pods" and resource.field_selector in (PENDING, *self._on_nodes(resource)):
             return self._pods(resource)
         if not (resource.label_selector or resource.field_selector):
@@ -123,10 +123,10 @@ class RehearsalWriter(TwinWriter):
             raise NotServed(f"{resource.plural} are not served")
         if answer.status >= 400:
             raise ServerFailed(str(answer.document.get("message", "")))
-        items: list[Document] = answer.document["items"]
+        items: list[JsonMap] = answer.document["items"]
         return items
 
-    def _all(self, resource: Resource) -> list[Document]:
+    def _all(self, resource: Resource) -> list[JsonMap]:
         """The whole list of objects, without encoding them. Raises NotServed, ServerFailed."""
         try:
             documents = self._cluster.objects(resource.path)
@@ -140,7 +140,7 @@ class RehearsalWriter(TwinWriter):
         """The selector, if it selects the pods of one node; else empty."""
         return (resource.field_selector,) if resource.field_selector.startswith(ON_NODE) else ()
 
-    def _pods(self, resource: Resource) -> Iterator[Document]:
+    def _pods(self, resource: Resource) -> Iterator[JsonMap]:
         """The pods that a gate reads, found through the simulator's state instead of a scan of all pods."""
         state = self._state
         if resource.field_selector == PENDING:

@@ -13,9 +13,10 @@ import msgspec
 from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.undo import restorable
 from migrations_app.errors import Conflict, InvalidSetting
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.writer import stream, text_of
 from migrations_app.models.rollout import Exported, Rollout, StepDiff
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
@@ -26,7 +27,7 @@ HIDDEN = "#whole"
 """The end of the path of a backup with secrets: stored sealed, and never part of a download."""
 
 
-def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
+def export(row: Rollout, target: ObjectTarget, *, read: JsonMap) -> Exported:
     """Stores a backup and verifies that it decrypts to the object that was read. Raises Conflict `export_unproven` if
     not.
     """
@@ -79,7 +80,7 @@ def _decrypted(row: Rollout, pk: int) -> bytes:
 
 
 DIFF_FIELD = "diff"
-DiffSides = tuple[Tree | None, Tree | None]
+DiffSides = tuple[JsonMap | None, JsonMap | None]
 """The current object, and the object as the server would store it; None if there is no object."""
 
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import msgspec
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import Tree, all_hold, fields_digest, value_at
+from migrations_app.actions.conditions import all_hold, fields_digest, value_at
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion, marks
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput
+from migrations_app.manifests import JsonMap
 
 LATER = "rests on what an earlier step brings, so no dry run can prove it now"
 
@@ -27,9 +28,9 @@ class ProofResult:
     """
 
     steps: tuple[Step, ...]
-    read: dict[ObjectTarget, Tree]
+    read: dict[ObjectTarget, JsonMap]
     doubts: dict[str, str]
-    diffs: dict[str, tuple[Tree | None, Tree | None]]
+    diffs: dict[str, tuple[JsonMap | None, JsonMap | None]]
 
 
 def refuse_missing_rights(writer: Writer, needs: Iterable[tuple[RbacNeed, ObjectTarget]]) -> None:
@@ -83,7 +84,7 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
 
     Raises InvalidInput `refused` if the server would refuse a step that does not depend on an earlier one.
     """
-    read: dict[ObjectTarget, Tree] = {}
+    read: dict[ObjectTarget, JsonMap] = {}
     tied, doubts, diffs = [], {}, {}
     touched: set[str] = set()
     refuse_changed_sources(writer, steps)
@@ -114,7 +115,7 @@ def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
             raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
 
 
-def _tie(step: Step, document: Tree | None, *, again: bool) -> Step:
+def _tie(step: Step, document: JsonMap | None, *, again: bool) -> Step:
     """The step with the digest of the fields that it depends on.
 
     A step planned from an older read is refused, since it would overwrite a change made in between. A later step on the
@@ -142,7 +143,7 @@ def _waits_for_crd(change: PlannedRequest, touched: set[str]) -> bool:
     return crd in touched
 
 
-def _dry_run(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str, str]) -> Tree | None:
+def _dry_run(writer: Writer, step: Step, *, document: JsonMap | None, doubts: dict[str, str]) -> JsonMap | None:
     change = step.change
     if change is None or all_hold(step.postconditions, document, uid=change.target.uid):
         return document

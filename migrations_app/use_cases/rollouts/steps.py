@@ -6,13 +6,14 @@ by reading the object, never by sending the request again (A22).
 
 import time
 
-from migrations_app.actions.conditions import Exists, Tree, all_hold, fields_digest, holds, value_at
+from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, digest_of, marks, request_body
 from migrations_app.actions.states import SKIP, Position, begins_batch
 from migrations_app.clients.helm.records import SettledRun, settled_run
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
+from migrations_app.manifests import JsonMap
 from migrations_app.use_cases.rollouts.execution import (
     AttemptLine,
     AttemptOutcome,
@@ -126,7 +127,7 @@ def _send(
         return silence
 
 
-def _record_existing_result(work: Execution, *, position: Position, read: Tree | None) -> None:
+def _record_existing_result(work: Execution, *, position: Position, read: JsonMap | None) -> None:
     """Records that the result exists already: `applied` if an earlier request may have caused it, else `noop` (A25)."""
     step, change = position.step, position.step.change
     if change is None:
@@ -150,7 +151,7 @@ def _skip_or_halt(work: Execution, step: Step, *, why: str) -> bool:
     return True
 
 
-def _object_difference(step: Step, read: Tree | None) -> str:
+def _object_difference(step: Step, read: JsonMap | None) -> str:
     """Text of how the object differs from the planned one; empty if it does not (A17, R21, R22)."""
     target = step.change.target if step.change else None
     if target is None:
@@ -264,7 +265,7 @@ def _settle_helm_run(work: Execution, position: Position, *, line: AttemptLine, 
     raise RolloutHalted(settled.code, f"{position.step.title}: {settled.words}")
 
 
-def _settle_existing_result(work: Execution, line: AttemptLine, *, read: Tree | None) -> bool:
+def _settle_existing_result(work: Execution, line: AttemptLine, *, read: JsonMap | None) -> bool:
     """Records that the result exists; a new object without the rollout's marks was created by someone else (A23)."""
     is_own = line.uid or holds(Exists(marks=_own_marks(work)), read)
     if not is_own:
@@ -281,7 +282,7 @@ def _record_settlement(work: Execution, line: AttemptLine, *, outcome: str, reas
     return True
 
 
-def _is_unchanged(position: Position, line: AttemptLine, *, read: Tree | None) -> bool:
+def _is_unchanged(position: Position, line: AttemptLine, *, read: JsonMap | None) -> bool:
     """Whether the object is unchanged since before the request, at least in the fields that the step depends on."""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     return uid == line.uid and fields_digest(read, position.step.preconditions) == position.step.digest

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.aws.client import AwsApi
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.changeable import clusters
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.twin.ports.reading import TwinReader
@@ -54,7 +54,7 @@ class SampleWriter:
     def identity(self) -> ClusterIdentity:
         return self._now().identity()
 
-    def read(self, target: ObjectTarget) -> Tree | None:
+    def read(self, target: ObjectTarget) -> JsonMap | None:
         return self._now().read(target)
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:

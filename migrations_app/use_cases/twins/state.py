@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from migrations_app.conversion.webhook import CONVERTED, converted
 from migrations_app.errors import ServerFailed
+from migrations_app.manifests import JsonMap
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.clock import SimulatedClock
@@ -22,7 +23,7 @@ from migrations_app.simulator.instance_sizes import TYPE, known_sizes
 from migrations_app.simulator.memory import SimulatorMemory
 from migrations_app.simulator.simulator import KarpenterSimulator
 from migrations_app.twin.loading import SavedTwin
-from migrations_app.twin.ports.controllers import Document, TwinChanges, TwinControllers
+from migrations_app.twin.ports.controllers import TwinChanges, TwinControllers
 from migrations_app.twin.server import Twin
 
 MINOR = 28
@@ -66,7 +67,7 @@ class TwinState(msgspec.Struct, frozen=True, kw_only=True):
     twin: SavedTwin
     memory: SimulatorMemory
     control: TwinControl
-    server: Document
+    server: JsonMap
     at: datetime
 
 
@@ -79,19 +80,19 @@ class SampleRemoved(ServerFailed):
 class _Controllers(TwinControllers):
     """The requests of the simulator's controllers; a controller tries a refused request again."""
 
-    def create(self, path: str, body: Document) -> Document | None:
+    def create(self, path: str, body: JsonMap) -> JsonMap | None:
         try:
             return super().create(path, body)
         except ServerFailed:
             return None
 
-    def patch(self, path: str, body: Document) -> Document | None:
+    def patch(self, path: str, body: JsonMap) -> JsonMap | None:
         try:
             return super().patch(path, body)
         except ServerFailed:
             return None
 
-    def evict(self, pod: Document) -> bool:
+    def evict(self, pod: JsonMap) -> bool:
         try:
             return super().evict(pod)
         except ServerFailed:
@@ -147,7 +148,7 @@ def behaviour(control: TwinControl) -> Behaviour:
     return sample_behaviour
 
 
-def begun(documents: Iterable[Document], control: TwinControl, *, server: Document, now: datetime) -> TwinState:
+def begun(documents: Iterable[JsonMap], control: TwinControl, *, server: JsonMap, now: datetime) -> TwinState:
     """The state of a new sample cluster, after all controllers have finished."""
     twin = Twin(lambda: now, minor=MINOR, seed=f"sample/{uuid.uuid4()}", untracked=UNTRACKED)
     twin.load(_with_room(document) for document in documents)
@@ -157,7 +158,7 @@ def begun(documents: Iterable[Document], control: TwinControl, *, server: Docume
     return played.state()
 
 
-def _with_room(document: Document) -> Document:
+def _with_room(document: JsonMap) -> JsonMap:
     """The node with the allocatable resources of its instance type."""
     size = _SIZES.get((document["metadata"].get("labels") or {}).get(TYPE, "")) if document["kind"] == "Node" else None
     if size is None:

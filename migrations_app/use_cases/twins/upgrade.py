@@ -5,8 +5,8 @@ from typing import Any
 
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.karpenter.versions import minor_order, release
+from migrations_app.manifests import JsonMap
 from migrations_app.samples.changeable import clusters, objects
-from migrations_app.samples.kubernetes_objects import Doc
 from migrations_app.twin.calls import MERGE
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.twins.state import RunningTwin, StoredTwin, TwinControl
@@ -83,7 +83,7 @@ def _add_ready_condition(twin: Twin) -> None:
             twin.request("PATCH", f"{root}/{item['metadata']['name']}/status", body=status, content_type=MERGE)
 
 
-def _put(twin: Twin, doc: Doc) -> None:
+def _put(twin: Twin, doc: JsonMap) -> None:
     """Creates the object or replaces its content; an existing object keeps its uid."""
     desired = objects.with_own_uids(doc)
     root = _root(doc["kind"])
@@ -98,7 +98,7 @@ def _put(twin: Twin, doc: Doc) -> None:
     )
 
 
-def _refuse_failed(status: int, doc: Doc) -> None:
+def _refuse_failed(status: int, doc: JsonMap) -> None:
     if status >= 400:
         raise Conflict(f"{doc['kind']} {doc['metadata']['name']} was refused with {status}", code="refused")
 
@@ -107,8 +107,8 @@ def _root(kind: str) -> str:
     return _ROOTS[kind].format(namespace=objects.NAMESPACE)
 
 
-def _items(twin: Twin, path: str) -> list[Doc]:
-    items: list[Doc] = twin.request("GET", path).document.get("items", [])
+def _items(twin: Twin, path: str) -> list[JsonMap]:
+    items: list[JsonMap] = twin.request("GET", path).document.get("items", [])
     return items
 
 

@@ -67,7 +67,7 @@ def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         return _download(full_runbook, runbook_hop, extent=request.GET["download"])
     if runbook_hop:
         context |= _hop_context(runbook_hop, cluster=report.cluster.name)
-    return render(request, "cluster/plan.html", context | {"plan": runbook_hop, "icons": static("img/icons.svg")})
+    return render(request, "cluster/runbook.html", context | {"plan": runbook_hop, "icons": static("img/icons.svg")})
 
 
 def _chosen_hop(full_runbook: Runbook, hop: str) -> RunbookHop | None:

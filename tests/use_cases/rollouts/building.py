@@ -8,8 +8,9 @@ from typing import Any
 from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget, application, creation, deletion, merge
-from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, ListContains, Tree, fields_digest
+from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, ListContains, fields_digest
 from migrations_app.actions.plan import Forecast, Plan, RolloutLimits, Step, canonical, numbered
+from migrations_app.manifests import JsonMap
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts import worker
@@ -23,19 +24,19 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 APPLIED = [("s001", "patch", "applied"), ("s001", "gate", "noop")]
 
 
-def node(server: ApiServer, name: str = "node-1") -> tuple[ObjectTarget, Tree]:
+def node(server: ApiServer, name: str = "node-1") -> tuple[ObjectTarget, JsonMap]:
     body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": False}}
     made = server.admin.create(body)
     return ObjectTarget("", "v1", "nodes", "Node", name, uid=made["metadata"]["uid"]), made
 
 
-def config_map(server: ApiServer, name: str = "map-1") -> tuple[ObjectTarget, Tree]:
+def config_map(server: ApiServer, name: str = "map-1") -> tuple[ObjectTarget, JsonMap]:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
     made = server.admin.create(body | {"data": {"colour": "red"}})
     return ObjectTarget("", "v1", "configmaps", "ConfigMap", name, "default", uid=made["metadata"]["uid"]), made
 
 
-def tainting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
+def tainting(target: ObjectTarget, read: JsonMap, **more: Any) -> Step:
     return Step(
         id="", title=f"Taint {target.display_name}", change=merge(target, {"spec": {"taints": [TAINT]}}),
         preconditions=(TAINTS,),
@@ -43,7 +44,7 @@ def tainting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     )  # fmt: skip
 
 
-def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
+def painting(target: ObjectTarget, read: JsonMap, **more: Any) -> Step:
     """Returns a step of server-side apply of one field."""
     field = ("data", "size")
     return Step(
@@ -53,7 +54,7 @@ def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     )  # fmt: skip
 
 
-def deleting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
+def deleting(target: ObjectTarget, read: JsonMap, **more: Any) -> Step:
     return Step(
         id="", title=f"Delete {target.display_name}", change=deletion(target), digest=fields_digest(read, ()),
         postconditions=(Deleted(),),
@@ -106,6 +107,6 @@ def ended(row: Rollout) -> tuple[str, str]:
     return row.state, row.cause_code
 
 
-def is_ours(read: Tree) -> bool:
+def is_ours(read: JsonMap) -> bool:
     """Whether the node has the taint of `tainting`."""
     return any(taint["key"] == TAINT["key"] for taint in read["spec"].get("taints", ()))

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import msgspec
 
 from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Field, Tree, content_digest, fields_digest, value_at
+from migrations_app.actions.changes import ObjectTarget, RbacNeed
+from migrations_app.actions.conditions import Field, content_digest, fields_digest, value_at
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import SourceObject, Step
 from migrations_app.actions.targets.crds import CLIENT, OFF, crd_need, crd_target, find_crd, target_of
@@ -19,6 +19,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import REVIEW_VERSIONS
+from migrations_app.manifests import JsonMap
 
 CONVERSION: Field = ("spec", "conversion")
 DECIDING_FIELDS: tuple[Field, ...] = (("spec", "versions"), ("status", "storedVersions"))
@@ -66,7 +67,7 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
             yield _step(context, crd, before=before, mend=mend)
 
 
-def _step(context: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMend) -> Step:
+def _step(context: PlanningContext, crd: CRD, *, before: JsonMap, mend: ConversionMend) -> Step:
     patch, title, note = _switch_off(crd) if mend.service is None else _call_service(crd, before, service=mend.service)
     step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=reverting_tool(crd.metadata))
     fields = (*step.preconditions, *DECIDING_FIELDS)
@@ -79,22 +80,22 @@ def _step(context: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionM
     )
 
 
-def _switch_off(crd: CRD) -> tuple[Body, str, str]:
+def _switch_off(crd: CRD) -> tuple[JsonMap, str, str]:
     title = f"End the conversion of {crd.name}"
     note = f"{crd.storage} is all that it serves, and all that was ever stored: nothing has to be converted."
     return {"spec": {"conversion": dict(OFF)}}, title, note
 
 
-def _call_service(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body, str, str]:
+def _call_service(crd: CRD, before: JsonMap, *, service: ServiceReference) -> tuple[JsonMap, str, str]:
     """Patches only the Service where the CRD already calls a webhook, because the controller writes the caBundle."""
-    place: Body = {
+    place: JsonMap = {
         "namespace": service.namespace, "name": service.name, "port": service.port, "path": service.path,
     }  # fmt: skip
     title = f"Let {service.namespace}/{service.name} convert the objects of {crd.name}"
     note = "The controller writes its certificate into the CRD by itself; until then the conversion is refused."
     if value_at(before, CLIENT) is not None:
         certificate_note = "" if value_at(before, (*CLIENT, "caBundle")) else note
-        strategy: Body = {} if value_at(before, (*CONVERSION, "strategy")) == "Webhook" else {"strategy": "Webhook"}
+        strategy: JsonMap = {} if value_at(before, (*CONVERSION, "strategy")) == "Webhook" else {"strategy": "Webhook"}
         return (
             {"spec": {"conversion": {**strategy, "webhook": {"clientConfig": {"service": place}}}}},
             title,

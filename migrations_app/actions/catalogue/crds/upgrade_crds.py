@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Body, ObjectTarget
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crd_upgrade import creating_crd, upgrading_crd, with_note
 from migrations_app.actions.targets.crds import (
@@ -25,6 +25,7 @@ from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import JsonMap
 
 OCI = "oci"
 SHARED = frozenset({kinds.CAPACITY_BUFFER.crd_name})
@@ -80,7 +81,7 @@ def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     return Forecast(cannot_be_undone=tuple(f"{name} stays once it was made" for name in new))
 
 
-def _step(context: PlanningContext, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:
+def _step(context: PlanningContext, shipped: JsonMap, *, before: JsonMap | None, release: Release) -> Step | None:
     name = str(value_at(shipped, ("metadata", "name")))
     new_crd = with_conversion(shipped, before, inventory=context.inventory, release=release)
     if before is None:
@@ -93,7 +94,7 @@ def _step(context: PlanningContext, shipped: Body, *, before: Tree | None, relea
     return msgspec.structs.replace(step, manager=reverting_tool(crd.metadata)) if step and crd else step
 
 
-def _marks(inventory: Inventory) -> Tree:
+def _marks(inventory: Inventory) -> JsonMap:
     """The marks of the Helm release that owns the other CRDs: Helm refuses to upgrade over a CRD without them."""
     for crd in inventory.crds.items:
         by = managed(crd.metadata)

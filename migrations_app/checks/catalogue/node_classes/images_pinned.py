@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import Body, Change, ObjectPatch
+from migrations_app.checks.changes import Change, ObjectPatch
 from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
 from migrations_app.checks.remedies.commands import NAMES_SHOWN
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, change_remedies, edit_task, target_of
@@ -74,7 +74,7 @@ def _pin_alias(row: Evidence) -> Change:
     if VERSION in alias or "@" not in alias or not place.isdecimal():
         return edit_task(row)
     path, target = f"{pointer(AMI_TERMS)}/{place}/alias", target_of(row)
-    old = {"op": "replace", "path": path, "value": row.seen}
-    body: tuple[Body, ...] = ({**old, "op": "test"}, {**old, "value": alias})
+    old: dict[str, object] = {"op": "replace", "path": path, "value": row.seen}
+    body = ({**old, "op": "test"}, {**old, "value": alias})
     undo = ObjectPatch(target=target, body=(old,))
     return ObjectPatch(target=target, body=body, undo=undo, done=f"{path} is {alias}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.changes import Body, ObjectPatch, group
+from migrations_app.checks.changes import ObjectPatch, group
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import target_of
 from migrations_app.inventory.facts.node_pools import own_claims
@@ -11,6 +11,7 @@ from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.versions import minor_order
+from migrations_app.manifests import JsonMap
 
 check = Check(
     __name__,
@@ -70,7 +71,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     yield in_cluster(group(*steps, notes=(note,)))
 
 
-def _add_reasons(claim: KarpenterClaim) -> Iterator[Body]:
+def _add_reasons(claim: KarpenterClaim) -> Iterator[JsonMap]:
     """Operations that add the missing reasons; the patch is refused if the list has changed since the scan."""
     for at, row in enumerate((claim.status and claim.status.conditions) or ()):
         if not row.reason:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.changes import Body, Change, group
+from migrations_app.checks.changes import Change, group
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import object_manager, patch_requirements, workload_edit_task
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter.hops import BETA_LEFT
+from migrations_app.manifests import JsonMap
 
 check = Check(
     __name__,
@@ -74,7 +75,6 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     return patch_requirements(case.inventory, row, fix=_fixed)
 
 
-def _fixed(row: Body) -> Body:
-    values = row.get("values")
-    ours = row.get("key") == KEY and row.get("operator") in LISTS and isinstance(values, list)
+def _fixed(row: JsonMap) -> JsonMap:
+    ours = row.get("key") == KEY and row.get("operator") in LISTS and isinstance(row.get("values"), list)
     return row | {"values": [*row["values"], *NEW]} if ours and _inferentia_alone(row["values"]) else row

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import Body, Change, group
+from migrations_app.checks.changes import Change, group
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import object_manager, patch_requirements, workload_edit_task
 from migrations_app.checks.shared.node_pools import requirements
@@ -11,6 +11,7 @@ from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import hops_from
+from migrations_app.manifests import JsonMap
 
 check = Check(
     __name__,
@@ -70,7 +71,7 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     return patch_requirements(case.inventory, row, fix=_fixed)
 
 
-def _fixed(requirement: Body) -> Body:
+def _fixed(requirement: JsonMap) -> JsonMap:
     values = requirement.get("values")
     kind = requirement.get("key") == labels.CAPACITY_TYPE and requirement.get("operator") == "In"
     if not kind or not isinstance(values, list) or not _lacks_reserved(values):

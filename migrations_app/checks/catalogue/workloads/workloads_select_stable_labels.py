@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.changes import Body, Change, group
+from migrations_app.checks.changes import Change, group
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import (
     is_selector,
@@ -17,6 +17,7 @@ from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.karpenter.labels import ALIASES
+from migrations_app.manifests import JsonMap
 
 check = Check(
     __name__,
@@ -61,10 +62,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    first = evidence[0]
     steps = dict.fromkeys(_step(case, row) for row in evidence)
-    task = f"write {first.value('stable')} in the place of {first.value('label')}"
-    yield from remedies_of(group(*steps, what=task), object_manager(case.inventory, first))
+    task = f"write {evidence[0].value('stable')} in the place of {evidence[0].value('label')}"
+    yield from remedies_of(group(*steps, what=task), object_manager(case.inventory, evidence[0]))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
@@ -76,5 +76,5 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     return workload_edit_task(row, row.wanted, why="the whole term is written anew")
 
 
-def _fixed(requirement: Body) -> Body:
+def _fixed(requirement: JsonMap) -> JsonMap:
     return requirement | {"key": ALIASES.get(str(requirement.get("key")), requirement.get("key"))}

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from migrations_app.checks.changes import Body, HelmValue
+from migrations_app.checks.changes import HelmValue
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.inventory.facts.controller import ABSENT, value_at
 from migrations_app.inventory.objects import karpenter as o
@@ -24,6 +24,7 @@ from migrations_app.karpenter.detection import image_release
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.tables.env_rows import ENV_NAMES
 from migrations_app.karpenter.versions import Release, minor_order
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 POD_FIELDS: Final = ("dnsPolicy", "hostNetwork", "nodeSelector", "tolerations", "affinity", "topologySpreadConstraints")
@@ -107,7 +108,7 @@ def _with_pod(workload: o.Workload, **fields: Any) -> o.Workload:  # noqa: ANN40
     return replace(workload, spec=replace(workload.spec, template=replace(workload.spec.template, spec=spec)))
 
 
-def with_value(workload: o.Workload, value: HelmValue, *, before: Body, after: Body) -> o.Workload | NotShown:
+def with_value(workload: o.Workload, value: HelmValue, *, before: JsonMap, after: JsonMap) -> o.Workload | NotShown:
     """The Deployment after this value was changed; `before` and `after` are all values. A value that the running
     release does not read changes nothing."""
     running = release_of(workload)
@@ -191,18 +192,18 @@ def _with_gate(workload: o.Workload, value: HelmValue, *, running: Release) -> o
     return _with_variables(workload, {"FEATURE_GATES": text}, removed=())
 
 
-def _with_env(workload: o.Workload, *, before: Body, after: Body) -> o.Workload:
+def _with_env(workload: o.Workload, *, before: JsonMap, after: JsonMap) -> o.Workload:
     former, variables = _env_values(before), _env_values(after)
     return _with_variables(workload, variables, removed=tuple(former))
 
 
-def _env_values(values: Body) -> dict[str, str]:
+def _env_values(values: JsonMap) -> dict[str, str]:
     env_rows = value_at(values, "controller.env")
     rows = env_rows if isinstance(env_rows, list) else []
     return {row["name"]: str(row["value"]) for row in rows if isinstance(row, dict) and {"name", "value"} <= row.keys()}
 
 
-def _with_field(workload: o.Workload, value: HelmValue, *, after: Body) -> o.Workload | NotShown:
+def _with_field(workload: o.Workload, value: HelmValue, *, after: JsonMap) -> o.Workload | NotShown:
     top = value.key.partition(".")[0]
     if value.key.startswith("controller.resources"):
         return _with_resources(workload, value_at(after, "controller.resources"))

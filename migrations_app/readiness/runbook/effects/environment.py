@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from migrations_app.checks.changes import Body
 from migrations_app.inventory.facts.controller import ABSENT, DISABLE_WEBHOOK, FEATURE_GATES, value_at
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.karpenter import labels
@@ -14,6 +13,7 @@ from migrations_app.karpenter.controller_settings import LAST_READ, SETTINGS, pa
 from migrations_app.karpenter.releases import as_tag, find, metrics_port
 from migrations_app.karpenter.tables.env_rows import ENV_NAMES
 from migrations_app.karpenter.versions import Release, minor_order, within
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.runbook.effects.controller import GATE_PREFIX, container_of, with_container, with_tag
 
 FIRST_WITH_VARIABLES: Final = (0, 32)
@@ -25,7 +25,7 @@ FIRST_WITH_CLUSTER_DNS: Final = (0, 34)
 
 
 def with_environment(
-    workload: o.Workload, to: Release, *, values: Body | None, settings: Mapping[str, str]
+    workload: o.Workload, to: Release, *, values: JsonMap | None, settings: Mapping[str, str]
 ) -> o.Workload:
     """The Deployment of release `to`. `values` are those given to the chart; None if not known, and then the
     present variables stay. `settings` is the ConfigMap of the release before."""
@@ -57,7 +57,7 @@ def _affinity(affinity: o.Affinity | None, to: Release) -> o.Affinity:
 
 
 def _variables(
-    container: o.Container, to: Release, *, values: Body | None, settings: Mapping[str, str]
+    container: o.Container, to: Release, *, values: JsonMap | None, settings: Mapping[str, str]
 ) -> list[o.EnvironmentVariable]:
     former = {variable.name: variable for variable in container.env or ()}
     custom = _custom_variables(values)
@@ -67,14 +67,14 @@ def _variables(
     return [*kept, *(o.EnvironmentVariable(name=name, value=text) for name, text in updated.items() if text)]
 
 
-def _custom_variables(values: Body | None) -> set[str]:
+def _custom_variables(values: JsonMap | None) -> set[str]:
     """The variables that the chart values name: they stay, even if the release does not read them."""
     rows = value_at(values or {}, "controller.env")
     return {str(row.get("name")) for row in rows if isinstance(row, dict)} if isinstance(rows, list) else set()
 
 
 def _chart_variables(
-    to: Release, *, values: Body | None, settings: Mapping[str, str], former: Mapping[str, o.EnvironmentVariable]
+    to: Release, *, values: JsonMap | None, settings: Mapping[str, str], former: Mapping[str, o.EnvironmentVariable]
 ) -> Iterator[tuple[str, str]]:
     """Yields name and value of each variable that the chart writes; the value is empty if the chart leaves it out."""
     if "METRICS_PORT" in former:
@@ -96,7 +96,7 @@ def _chart_variables(
         yield DISABLE_WEBHOOK, _text(webhook_enabled in (False, "false")) if written else ""
 
 
-def _settings(to: Release, *, values: Body | None, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _settings(to: Release, *, values: JsonMap | None, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     reads_config_map = minor_order(to.minor) <= minor_order(LAST_READ)
     read_variables = {row.name for row in ENV_NAMES if within(to, first=row.first, last=row.last)}
     for row in SETTINGS:
@@ -110,7 +110,7 @@ def _settings(to: Release, *, values: Body | None, settings: Mapping[str, str]) 
         yield row.env, row.default if setting is ABSENT else _text(setting)
 
 
-def _gates(to: Release, values: Body) -> str:
+def _gates(to: Release, values: JsonMap) -> str:
     states: dict[str, bool] = {}
     for name in _known_gates(to):
         setting = value_at(values, f"{GATE_PREFIX}{name[:1].lower()}{name[1:]}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from migrations_app.checks.changes import Body, HelmChange
+from migrations_app.checks.changes import HelmChange
 from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values, installation
 from migrations_app.inventory.inventory import Inventory
@@ -17,6 +17,7 @@ from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_READ, setting_row
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release, minor_order, parse
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.runbook.effects.by_itself import with_controller_work
 from migrations_app.readiness.runbook.effects.controller import release_of, with_release, with_value
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_of_release
@@ -115,7 +116,7 @@ def _with_settings(inventory: Inventory, change: HelmChange, *, running: Release
     return with_fields(inventory, settings=with_items(part, items))
 
 
-def _with_data(config_map: o.ConfigMap, settings: Body) -> o.ConfigMap:
+def _with_data(config_map: o.ConfigMap, settings: JsonMap) -> o.ConfigMap:
     data = dict(config_map.data or {})
     for key, text in settings.items():
         row = setting_row(key)
@@ -177,7 +178,7 @@ def _with_delivery_values(inventory: Inventory, change: HelmChange) -> Inventory
     return with_fields(inventory, deliveries=with_items(part, items))
 
 
-def _with_spec(delivery: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDelivery:
+def _with_spec(delivery: o.GitOpsDelivery, path: str, *, tree: JsonMap) -> o.GitOpsDelivery:
     """The delivery with these values at that path; text stays text, as JSON, which is YAML."""
     spec = copy.deepcopy(delivery.spec or {})
     *parents, last = path.removeprefix("spec.").split(".")
@@ -215,7 +216,7 @@ def _with_conversion_values(inventory: Inventory, change: HelmChange) -> Invento
     return with_fields(inventory, crds=with_items(part, items))
 
 
-def _with_conversion(crd: o.CRD, webhook_values: Body) -> o.CRD:
+def _with_conversion(crd: o.CRD, webhook_values: JsonMap) -> o.CRD:
     if webhook_values.get("strategy") is False:
         return replace(crd, spec=replace(crd.spec, conversion=o.CrdConversion(strategy="None")))
     webhook_before = crd.spec.conversion.webhook if crd.spec.conversion else None

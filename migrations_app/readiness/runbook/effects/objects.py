@@ -7,7 +7,6 @@ import msgspec
 from msgspec.structs import replace
 
 from migrations_app.checks.changes import (
-    Body,
     ChangeTarget,
     DeliveryPause,
     DeliveryResume,
@@ -22,6 +21,7 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import LAST_APPLIED, decoder, kept_on_node, read_crd, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import PatchError, json_patched, merge_patched
 from migrations_app.readiness.runbook.effects.followers import with_consequences
 from migrations_app.readiness.runbook.effects.places import KINDS, find_object, with_items, with_parts
@@ -54,7 +54,7 @@ def with_patch(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShow
     return _with_changed_object(inventory, target_object, tree=after, kind=change.target.kind)
 
 
-def _with_changed_object(inventory: Inventory, named_object: N, *, tree: Body, kind: str) -> Inventory | NotShown:
+def _with_changed_object(inventory: Inventory, named_object: N, *, tree: JsonMap, kind: str) -> Inventory | NotShown:
     before = tree_of(named_object).get("metadata", {})
     metadata = tree.get("metadata")
     if not isinstance(metadata, dict) or any(metadata.get(name) != before.get(name) for name in FIXED_METADATA):
@@ -171,7 +171,7 @@ def _with_new_object(inventory: Inventory, change: ObjectApply) -> Inventory | N
     return with_parts(inventory, {parts[0]: with_items(part, (*part.items, new_object))})
 
 
-def _served(inventory: Inventory, target: ChangeTarget, *, manifest: Body) -> bool:
+def _served(inventory: Inventory, target: ChangeTarget, *, manifest: JsonMap) -> bool:
     """Whether a CRD serves the version of the manifest; True for kinds without a CRD of Karpenter."""
     group, _, version = str(manifest.get("apiVersion", "")).rpartition("/")
     own = kinds.find(target.kind, group=group)

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from migrations_app.checks.changes import Body, Change, ObjectApply
+from migrations_app.checks.changes import Change, ObjectApply
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster import ClusterRole, ClusterRoleBinding
 from migrations_app.inventory.parts import Seen
+from migrations_app.manifests import JsonMap
 from migrations_app.readiness.runbook.effects.places import with_items, with_parts
 from migrations_app.readiness.runbook.effects.trees import object_of
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
@@ -38,12 +39,12 @@ def with_role_bound(
     return with_parts(inventory, {"controller_rbac": with_items(part, (*part.items, new_role))})
 
 
-def _name(manifest: Body) -> str:
+def _name(manifest: JsonMap) -> str:
     object_name: str = manifest.get("metadata", {}).get("name", "")
     return object_name
 
 
-def _binds(inventory: Inventory, manifest: Body, *, role: str) -> bool:
+def _binds(inventory: Inventory, manifest: JsonMap, *, role: str) -> bool:
     """Whether the manifest binds the role to a service account of the controller."""
     if manifest.get("kind") != "ClusterRoleBinding":
         return False

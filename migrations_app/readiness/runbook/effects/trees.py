@@ -7,21 +7,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from migrations_app.checks.changes import Body
 from migrations_app.inventory.objects.karpenter import NamedObject
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import pointer_steps
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 N = TypeVar("N", bound=NamedObject)
 
 
-def tree_of(named_object: NamedObject) -> Body:
+def tree_of(named_object: NamedObject) -> JsonMap:
     """The object as JSON with the names of the API, without fields that have their default."""
-    body: Body = msgspec.to_builtins(named_object)
+    body: JsonMap = msgspec.to_builtins(named_object)
     return body
 
 
-def object_of(tree: Body, kind: type[N]) -> N | NotShown:
+def object_of(tree: JsonMap, kind: type[N]) -> N | NotShown:
     """The JSON as an object of the type; NotShown `refused` if a field has a wrong type."""
     try:
         return msgspec.convert(tree, kind)
@@ -29,14 +29,14 @@ def object_of(tree: Body, kind: type[N]) -> N | NotShown:
         return NotShown("refused", kind.__name__)
 
 
-def first_left_out(kind: type, body: Body | Sequence[Body]) -> str:
+def first_left_out(kind: type, body: JsonMap | Sequence[JsonMap]) -> str:
     """The first field that the patch changes and the projection `kind` leaves out, as a JSON pointer; empty if there is
     none. Raises PatchError if a step of the patch has no path."""
     changed = _merge_patch_paths(body) if isinstance(body, dict) else _json_patch_paths(body)
     return next((f"/{'/'.join(path)}" for path in changed if not _holds(kind, path)), "")
 
 
-def _merge_patch_paths(body: Body, *, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _merge_patch_paths(body: JsonMap, *, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for key, value in body.items():
         yield from _leaf_paths(value, (*above, key))
 
@@ -51,7 +51,7 @@ def _leaf_paths(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...
         yield path
 
 
-def _json_patch_paths(steps: Sequence[Body]) -> Iterator[tuple[str, ...]]:
+def _json_patch_paths(steps: Sequence[JsonMap]) -> Iterator[tuple[str, ...]]:
     for step in steps:
         yield from _leaf_paths(step.get("value"), pointer_steps(step.get("path", "")))
 

@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, PodOfController
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import ReadError
 from migrations_app.karpenter import kinds
+from migrations_app.manifests import JsonMap
 
 LEASES = ("coordination.k8s.io", "v1", "leases", "Lease")
 
@@ -38,7 +39,7 @@ def controller_seen(writer: Writer, gate: ControllerGate) -> ControllerSeen | No
     )
 
 
-def _pods(writer: Writer, deployment: Tree, *, namespace: str) -> tuple[PodOfController, ...] | None:
+def _pods(writer: Writer, deployment: JsonMap, *, namespace: str) -> tuple[PodOfController, ...] | None:
     labels = value_at(deployment, ("spec", "selector", "matchLabels"))
     if not isinstance(labels, dict) or not labels:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.conditions import Tree, content_digest, value_at
+from migrations_app.actions.conditions import content_digest, value_at
 from migrations_app.actions.controller_gate import ControllerGate, leader_lease
 from migrations_app.actions.helm.request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import planned_release
@@ -25,6 +25,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import as_tag
+from migrations_app.manifests import JsonMap
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.use_cases.rollouts.helm.controller_seen import images_of
@@ -43,8 +44,8 @@ class HelmPreview:
     """The proposal, the objects before and after it by name, and the stored record of the previous revision."""
 
     proposal: HelmProposal
-    before: Tree
-    after: Tree
+    before: JsonMap
+    after: JsonMap
     former: ReleaseRecord
 
 
@@ -193,7 +194,7 @@ def planned_requests(seen: DryRules) -> tuple[HelmRequest, ...]:
     )
 
 
-def _live(read: Tree | None) -> str:
+def _live(read: JsonMap | None) -> str:
     """A digest of the object without the fields that only the server and its controllers write; empty without an
     object.
     """
@@ -206,9 +207,9 @@ def _live(read: Tree | None) -> str:
     return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
 
-def _objects_before_and_after(seen: DryRules) -> tuple[Tree, Tree]:
-    before: Tree = {}
-    after: Tree = {}
+def _objects_before_and_after(seen: DryRules) -> tuple[JsonMap, JsonMap]:
+    before: JsonMap = {}
+    after: JsonMap = {}
     for change in seen.changes:
         before_object, after_object = _tree(seen.reads.get(change.asked.path)), _tree(change.answer.body)
         name = _object_name(before_object or after_object, change.asked.object_path)
@@ -225,7 +226,7 @@ def _object_changes(seen: DryRules) -> Iterator[tuple[str, str]]:
         yield _object_name(tree, change.asked.object_path), WORDS[change.asked.method]
 
 
-def _object_name(tree: Tree | None, path: str) -> str:
+def _object_name(tree: JsonMap | None, path: str) -> str:
     kind, name = value_at(tree, ("kind",)), value_at(tree, ("metadata", "name"))
     if not kind or not name or kind == "Status":
         return path
@@ -233,7 +234,7 @@ def _object_name(tree: Tree | None, path: str) -> str:
     return f"{kind} {home}/{name}" if home else f"{kind} {name}"
 
 
-def _tree(body: Any) -> Tree | None:  # noqa: ANN401 - plain JSON
+def _tree(body: Any) -> JsonMap | None:  # noqa: ANN401 - plain JSON
     try:
         tree = msgspec.json.decode(body) if isinstance(body, bytes | bytearray) else body
     except msgspec.DecodeError:

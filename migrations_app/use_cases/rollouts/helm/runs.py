@@ -15,7 +15,7 @@ import msgspec
 from django.db import DatabaseError, transaction
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import Tree, value_at
+from migrations_app.actions.conditions import value_at
 from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.plan import ClusterIdentity, Plan
 from migrations_app.actions.request import ObjectVersion
@@ -23,6 +23,7 @@ from migrations_app.clients.helm.engine import HelmInput, HelmTool, RealRun, Run
 from migrations_app.clients.kubernetes.api import ListPage, Resource, Writer, WriteResult
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.manifests import JsonMap
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import journal, lease
 from migrations_app.use_cases.rollouts.helm.planning import planned_requests, relay_limits
@@ -106,7 +107,7 @@ class HelmWriter:
     def identity(self) -> ClusterIdentity:
         return self.below.identity()
 
-    def read(self, target: ObjectTarget) -> Tree | None:
+    def read(self, target: ObjectTarget) -> JsonMap | None:
         return self.below.read(target)
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
