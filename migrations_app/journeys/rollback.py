@@ -1,7 +1,7 @@
 """Decides the rollback of one step: undone by karpdash, by a person, or not possible.
 
 A rollout is undone by a rollout of its own, previewed and approved like any other. Work outside is undone outside. A
-step without a way back ends the rollback before it; nothing of it is changed.
+step that cannot be undone ends the rollback before it; nothing of it is changed.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
 RollbackWork = Literal["undone", "keep", "fail", "draft", "ask", "start", "scan", "watch", "tell"]
-"""`keep`: there is no way back, and the step stays as it is; `draft` plans the rollback; the others are as for a
+"""`keep`: the step cannot be undone and stays as it is; `draft` plans the rollback; the others are as for a
 step."""
 RollbackKind = Literal["rollback", "person", "outside", "nothing", "no_return"]
 """How a step is undone: by a rollout, by a person, by a tool outside that a scan confirms, or not at all."""

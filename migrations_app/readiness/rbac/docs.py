@@ -71,7 +71,7 @@ def _of_actions(actions: Sequence[Action]) -> Iterator[str]:
         permissions = ", ".join(
             f"{need.verb} {_resource(need.plural, need.subresource)}" for need in sorted(action.may)
         )
-        none = "karpdash-upgrade-controller" if action.needs_helm else "what the rollout that it takes back asked for"
+        none = "karpdash-upgrade-controller" if action.needs_helm else "what the rollout that it rolls back needed"
         yield f"| `{action.id}` | {action.title} | {permissions or none} |"
 
 

@@ -83,7 +83,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(by_id[name] for name in stage.checks)
 
     def ways_back(self) -> tuple[str, ...]:
-        """For each stage the way back; empty if it is the same as for the stage before."""
+        """For each stage its rollback; empty if it is the same as for the stage before."""
         backs = [stage.back for stage in self.stages]
         return tuple(
             "" if own_back == before else own_back for before, own_back in zip(["", *backs], backs, strict=False)

@@ -115,7 +115,7 @@ def withdraw_approval(campaign_id: uuid.UUID, person: Person, *, reason: str, by
         row = loaded.row
         own_approvals = row.approvals.filter(approver_id=person.id, taken_back_at=None)
         if row.state not in CLAIMING or not own_approvals.update(taken_back_at=timezone.now()):
-            raise Conflict("there is no approval of yours to take back", code="moved")
+            raise Conflict("there is no approval of yours to withdraw", code="moved")
         journeys = [member.journey_id for member in loaded.members if member.covered and member.journey_id]
         hold_journeys(loaded)
         withdraw_journey_approvals(journeys, person.id, by=by)

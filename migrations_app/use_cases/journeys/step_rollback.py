@@ -210,7 +210,7 @@ def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) 
         return WorkToEnqueue(again=True)
     row = loaded.row
     author = Actor(name=row.started_by_name, method="worker", id=row.starter_id)
-    note = f"takes back step {current.step} of journey {row.pk}"
+    note = f"rolls back step {current.step} of journey {row.pk}"
     request = RolloutRequest(action=ROLL_BACK, rolls_back=target.pk, ticket=row.ticket, note=note)
     with transaction.atomic():
         event = _event("journey.step_planned", current, fence=fence)

@@ -109,7 +109,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
     open_one = Rollout.objects.filter(rolls_back=row, state__in=sorted(PLANNED)).first()
     if open_one is not None:
         return open_one.pk
-    note = f"takes back {row.title}"
+    note = f"rolls back {row.title}"
     return draft(row.cluster_id, RolloutRequest(action=ROLL_BACK, rolls_back=row.pk, note=note), by=by, person=person)
 
 

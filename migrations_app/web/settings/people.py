@@ -111,7 +111,7 @@ def _take_back(form: QueryDict, person: Person) -> str:
     if grant is None:
         raise NotFound("no such grant")
     management.revoke_role(grant, person=person)
-    return _("The role is taken back.")
+    return _("The role is revoked.")
 
 
 def _id(form: QueryDict, name: str) -> uuid.UUID | None:
