@@ -40,14 +40,10 @@ from migrations_app.api.clusters.labels import ClusterLabelsView
 from migrations_app.api.clusters.views import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
 from migrations_app.api.feed import FeedView
-from migrations_app.api.fleet import (
-    BurndownOfView,
-    FleetScansView,
-    FleetScanView,
-    SavedViewDetailView,
-    SavedViewsView,
-    SummaryView,
-)
+from migrations_app.api.fleet.burndown import BurndownOfView
+from migrations_app.api.fleet.saved_views import SavedViewDetailView, SavedViewsView
+from migrations_app.api.fleet.scans import FleetScansView, FleetScanView
+from migrations_app.api.fleet.summary import SummaryView
 from migrations_app.api.framework import schema
 from migrations_app.api.framework.permissions import refuse_undeclared
 from migrations_app.api.framework.schema import DocsView, NoSuchPageView, ProblemMeaningView, SchemaView
@@ -109,10 +105,9 @@ from migrations_app.api.rollouts import (
     RolloutView,
 )
 from migrations_app.api.runbooks import ClusterActionsView, ClusterPlanView, ClusterValuesView
-from migrations_app.api.scans import (
-    ClusterScansView,
-    FindingsView,
-    ScanView,
+from migrations_app.api.scans.findings import FindingsView
+from migrations_app.api.scans.scans import ClusterScansView, ScanView
+from migrations_app.api.scans.snapshots import (
     SnapshotExportView,
     SnapshotFindingsView,
     SnapshotNodesView,

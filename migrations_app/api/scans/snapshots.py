@@ -1,53 +1,32 @@
-"""Resource findings: the answers of checks on all clusters.
-
-Resource scans: request a scan, follow it, list those of a cluster.
-
-Resource snapshots: the stored results of scans, whole or as lists.
-"""
+"""Resource snapshots: the stored results of scans, whole or as lists."""
 
 import uuid
 from collections.abc import Callable
-from functools import partial
 from typing import Any, get_args
 
 import msgspec
-from django.db import transaction
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import (
-    OutputText,
-    PagedSerializer,
-    PlannedSerializer,
-    StrictSerializer,
-    ordering,
-)
-from migrations_app.api.framework.idempotency import idempotent
+from migrations_app.api.framework.fields import OutputText, PagedSerializer, PlannedSerializer, ordering
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
-from migrations_app.api.framework.permissions import READ, EndpointPermission
+from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.preferred_tool import ToolQuerySerializer, tool_asked
-from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.checks.base import PHASES, Evidence, Remedy, Severity, Status
+from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
+from migrations_app.checks.base import Evidence, Remedy, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
-from migrations_app.queries.scans.findings import FINDING_ORDERS, FindingFilters, FindingLine, finding_page
-from migrations_app.queries.scans.scans import SCAN_ORDERS, ScanAttempt, scan_attempt, scan_page
 from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingFilters, snapshot_finding_page
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.published_fields import published
 from migrations_app.readiness.report import OWNERS, Report
-from migrations_app.readiness.runbook.one_check import OneCheckAnswer
-from migrations_app.tasks import enqueue_scan
-from migrations_app.use_cases.scans.check_again import known_check
-from migrations_app.use_cases.scans.queue import request_scan
 
 FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "csv": ("text/csv", csv_table.render),
@@ -57,113 +36,6 @@ FORMS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "table": ("text/plain; charset=utf-8", table.render),
 }
 """Media type and renderer of each form."""
-FILTERS = ("check", "status", "severity", "hop", "phase", "ordering")
-
-
-class FindingLineSerializer(StructSerializer):
-    """One answer of one check in the latest snapshot of a cluster."""
-
-    struct = FindingLine
-
-
-class FindingQuerySerializer(PagedSerializer):
-    cluster = serializers.UUIDField(required=False)
-    check = serializers.CharField(required=False, max_length=80)
-    status = serializers.ChoiceField(required=False, choices=get_args(Status))
-    severity = serializers.ChoiceField(required=False, choices=get_args(Severity))
-    hop = serializers.CharField(required=False, max_length=10, help_text="Such as 0.33+.")
-    phase = serializers.ChoiceField(required=False, choices=PHASES)
-    ordering = ordering(FINDING_ORDERS, default="cluster_name")
-
-
-class FindingsView(Endpoint):
-    """Findings of the latest snapshots."""
-
-    needs = {"GET": READ}
-    operations = {
-        "GET": Operation(
-            id="findings_list", query=FindingQuerySerializer, answer=page_of("Finding", FindingLineSerializer)
-        ),
-    }
-
-    def get(self, request: Request) -> Response:
-        """Findings, by default by cluster and in the order of its report."""
-        query = query_params(request, FindingQuerySerializer)
-        filters = FindingFilters(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
-        page = finding_page(filters, after=cursor_of(request, query), limit=query["limit"])
-        return page_answer(request, page, shape=FindingLineSerializer)
-
-
-class OneCheckAnswerSerializer(StructSerializer):
-    """The answer of one check that was checked again on its own."""
-
-    struct = OneCheckAnswer
-
-
-class ScanStateSerializer(StructSerializer):
-    """One scan. `state`: queued, running, done or failed; `snapshot` is set once it is done, unless only one check was
-    checked again."""
-
-    struct = ScanAttempt
-
-
-class ScanQuerySerializer(PagedSerializer):
-    ordering = ordering(SCAN_ORDERS, default="-created_at")
-
-
-class ScanRequestSerializer(StrictSerializer):
-    """The body may be empty."""
-
-    check = serializers.CharField(
-        required=False,
-        max_length=80,
-        help_text="The id of a check to check again. If it still fails, the scan ends with its answer; else the whole "
-        "cluster is read.",
-    )
-
-
-class ClusterScansView(Endpoint):
-    """The scans of a cluster."""
-
-    needs = {"GET": READ, "POST": EndpointPermission("scan", "add_scan")}
-    tag = "scans"
-    operations = {
-        "GET": Operation("cluster_scans_list", query=ScanQuerySerializer, answer=page_of("Scan", ScanStateSerializer)),
-        "POST": Operation("cluster_scans_create", body=ScanRequestSerializer, answer=ScanStateSerializer, status=202),
-    }
-
-    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Scans of the cluster, newest first by default. By finish time, scans in progress count as the latest."""
-        query = query_params(request, ScanQuerySerializer)
-        page = scan_page(id, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
-        return page_answer(request, page, shape=ScanStateSerializer)
-
-    @idempotent
-    def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """Queues a scan. If one is in progress, it is returned instead of a second one, and reads at least what is
-        requested here.
-        """
-        check = body_params(request, ScanRequestSerializer).get("check", "")
-        asked_for = request_scan(id, by=request.user.get_username(), only_check=known_check(check) if check else "")
-        transaction.on_commit(partial(enqueue_scan, asked_for.scan_id))
-        answer = Response(ScanStateSerializer(scan_attempt(asked_for.scan_id)).data, status=202)
-        answer["Location"] = reverse("api-scan", kwargs={"id": asked_for.scan_id}, request=request)
-        return answer
-
-
-class ScanView(Endpoint):
-    """One scan."""
-
-    needs = {"GET": READ}
-    operations = {
-        "GET": Operation("scans_read", answer=ScanStateSerializer),
-    }
-
-    def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
-        """The state of the scan."""
-        query_params(request, StrictSerializer)
-        return Response(ScanStateSerializer(scan_attempt(id)).data)
-
 
 REPORT = {"$ref": "#/components/schemas/Report"}
 SARIF = "application/sarif+json"

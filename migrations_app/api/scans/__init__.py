@@ -1,0 +1,1 @@
+"""REST resources of scans and of what they found."""
