@@ -3,7 +3,7 @@
 import os
 import sys
 
-from karpdash.python_gc import collect_seldom
+from karpdash.processes.python_gc import collect_seldom
 
 if __name__ == "__main__":
     collect_seldom()

@@ -18,9 +18,9 @@ from kombu import Exchange, Queue
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 
 from karpdash.configuration.env import current
+from karpdash.processes.python_gc import collect_as_usual
 from karpdash.processes.queues import QUEUES, ROUTES, SOFT_STOP
-from karpdash.python_gc import collect_as_usual
-from karpdash.soft_stop import SoftStop
+from karpdash.processes.soft_stop import SoftStop
 from migrations_app.clients.alive_file import AliveFile
 
 ENV = current()
@@ -62,7 +62,7 @@ app.conf.update(
     task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
     task_default_queue="upkeep",
     task_routes=ROUTES,
-    worker_consumer="karpdash.consumer:Consumer",
+    worker_consumer="karpdash.processes.consumer:Consumer",
     worker_hijack_root_logger=False,
     worker_soft_shutdown_timeout=SOFT_STOP,
     timezone="UTC",

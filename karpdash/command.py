@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from karpdash.python_gc import collect_seldom
+from karpdash.processes.python_gc import collect_seldom
 
 PROJECT_COMMANDS = {
     "up": "processes.up",

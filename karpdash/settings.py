@@ -39,8 +39,8 @@ MIDDLEWARE = [
     "karpdash.middleware.client_address.ClientAddress",
     "karpdash.middleware.refusals.Refusals",
     "django.middleware.security.SecurityMiddleware",
-    "karpdash.static_files.CompressedPages",
-    "karpdash.static_files.OtherReleases",
+    "karpdash.middleware.static_files.CompressedPages",
+    "karpdash.middleware.static_files.OtherReleases",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "karpdash.middleware.headers.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -89,12 +89,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "karpdash.passwords.VariantValidator"},
+    {"NAME": "karpdash.sign_in.passwords.VariantValidator"},
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "fleet"
 LOGOUT_REDIRECT_URL = "login"
-AXES_HANDLER = "karpdash.throttle.PasswordThrottle"
+AXES_HANDLER = "karpdash.sign_in.throttle.PasswordThrottle"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -109,7 +109,7 @@ AXES_SENSITIVE_PARAMETERS = [
 
 # Browsers accept a cookie with this prefix only over TLS, for this host and path /: no other host sets or reads it.
 COOKIE_PREFIX = "__Host-" if ENV.https else ""
-SESSION_ENGINE = "karpdash.sessions"
+SESSION_ENGINE = "karpdash.sign_in.sessions"
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True
@@ -141,7 +141,7 @@ GLOSSARY = folder("docs/glossary.md")
 OPENAPI = folder("docs/schema/openapi-v1.yaml")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "karpdash.static_files.HashedAddresses"},
+    "staticfiles": {"BACKEND": "karpdash.middleware.static_files.HashedAddresses"},
 }
 # Files are served from their source folder: there is no collectstatic step and no second copy.
 WHITENOISE_USE_FINDERS = True

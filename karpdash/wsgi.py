@@ -6,7 +6,7 @@ from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
-from karpdash.python_gc import collect_as_usual, collect_seldom
+from karpdash.processes.python_gc import collect_as_usual, collect_seldom
 from migrations_app.errors import InvalidSetting
 from migrations_app.inventory.struct_types import build_structs
 

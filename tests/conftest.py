@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from karpdash.celery import app
 from karpdash.configuration.cache import caches
-from karpdash.python_gc import collect_seldom
+from karpdash.processes.python_gc import collect_seldom
 from tests import static_index
 from tests.browser import drip
 from tests.guards import let_tests_sweep

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from karpdash.sessions import is_by_person, note_activity
+from karpdash.sign_in.sessions import is_by_person, note_activity
 
 
 class SessionActivity:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from karpdash.python_gc import collect_as_usual
+from karpdash.processes.python_gc import collect_as_usual
 
 CAN_FORK = sys.platform == "linux"
 _STOPPING = {signal.SIGINT, signal.SIGTERM}

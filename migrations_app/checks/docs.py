@@ -99,7 +99,7 @@ is nothing to check.
 *Judged*: a check says pass or fail by what it reads. *Partly judged*: a check judges what the cluster or AWS shows,
 and something beside it is seen by nobody. *Told to a person*: a check says what to search for, and where. *Not looked
 at*: no check asks, and the reason stands beside it. *Proven*: a test plants it into a clean cluster, and the check that
-is named here finds it at its place, or tells a person about it; or the path lands on a release first that it does not
+is named here finds it at its place, or tells a person about it; or the path goes to a release first that it does not
 reach, and says why.
 """
 

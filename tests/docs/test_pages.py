@@ -85,7 +85,7 @@ def names(
 ) -> dict[str, str]:
     """What the page's variables stand for: a server with a scanned cluster."""
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
-    for module in ("clusters.views", "clusters.batches", "scans"):
+    for module in ("clusters.views", "clusters.batches", "scans.scans"):
         monkeypatch.setattr(f"migrations_app.api.{module}.enqueue_scan", lambda _scan: True)
     row = Cluster.objects.create(name="blue", source="sample", context="beta_037")
     claim = queue.claim(queue.request_scan(row.pk).scan_id)

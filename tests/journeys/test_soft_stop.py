@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from karpdash.processes.queues import KILL_AFTER, LAST_SECONDS, SOFT_STOP
-from karpdash.soft_stop import CHECK_SECONDS
+from karpdash.processes.soft_stop import CHECK_SECONDS
 from tests.journeys.installation import Installation, members
 from tests.journeys.slow_cluster import SlowCluster
 from tests.servers.processes import Child

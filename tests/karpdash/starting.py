@@ -12,7 +12,7 @@ import sys
 import tempfile
 from typing import Any
 
-from karpdash.python_gc import collect_seldom
+from karpdash.processes.python_gc import collect_seldom
 
 LIBRARIES = (
     "boto3",

@@ -13,7 +13,7 @@ from celery.utils.imports import symbol_by_name
 from celery.worker.consumer import Consumer as CeleryConsumer
 
 from karpdash.celery import app
-from karpdash.consumer import Consumer
+from karpdash.processes.consumer import Consumer
 from tests.servers.redis_server import RedisServer
 
 pytestmark = [

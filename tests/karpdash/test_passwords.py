@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
-from karpdash.passwords import WORDS, is_variant
+from karpdash.sign_in.passwords import WORDS, is_variant
 
 GUESSED = (
     "password1234", "Karpdash2026!!", "karpenter-karpdash", "qwertyqwerty", "admin_admin_admin", "dragon!!!!!!!!",

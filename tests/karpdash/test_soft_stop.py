@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 from celery.worker import state
 
-from karpdash import soft_stop
+from karpdash.processes import soft_stop
 from karpdash.processes.queues import KILL_AFTER, LAST_SECONDS, SOFT_STOP
 
 

@@ -41,7 +41,7 @@ class Person:
         """With each token, and in each session."""
         from django.utils import timezone
 
-        from karpdash.sessions import SessionStore, note_activity
+        from karpdash.sign_in.sessions import SessionStore, note_activity
         from migrations_app.use_cases.accounts import tokens
 
         for secret, ends in self.secrets:
@@ -57,7 +57,7 @@ class Person:
     def sign_in(self) -> None:
         from django.utils import timezone
 
-        from karpdash.sessions import ACTIVE, BEGAN, SessionStore
+        from karpdash.sign_in.sessions import ACTIVE, BEGAN, SessionStore
 
         session = SessionStore()
         session[BEGAN] = session[ACTIVE] = int(timezone.now().timestamp())
@@ -80,7 +80,7 @@ class Person:
 
     def signed_in(self) -> None:
         """Asked when the time is right, longer after the last sign-in than a session may last."""
-        from karpdash.sessions import SessionStore
+        from karpdash.sign_in.sessions import SessionStore
 
         if any(SessionStore(key).load() for key in self.sessions):
             self.wrong.append("a session lives longer than it may")

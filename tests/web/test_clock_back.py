@@ -7,7 +7,7 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from karpdash.sessions import LONGEST, SEEN_EVERY
+from karpdash.sign_in.sessions import LONGEST, SEEN_EVERY
 from migrations_app.use_cases.accounts import sign_in as sign_in_rules
 from tests.builders_rows import NOW
 from tests.web.conftest import PASSWORD

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 import time_machine
 
-from karpdash.sessions import IDLE, LONGEST
+from karpdash.sign_in.sessions import IDLE, LONGEST
 from tests.builders_rows import NOW
 
 POLL = {"HX-Request": "true"}

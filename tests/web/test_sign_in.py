@@ -11,7 +11,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from karpdash.sessions import stored_key
+from karpdash.sign_in.sessions import stored_key
 from migrations_app.models.account import TemporaryPassword
 from migrations_app.models.audit import AuditEvent
 from migrations_app.use_cases.accounts import sign_in as sign_in_rules
