@@ -28,7 +28,7 @@ def house(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID
     """Keys to seal with, no broker; the list holds the scans that a worker was woken for."""
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS, allow_loopback=True)
     woken: list[uuid.UUID] = []
-    for module in ("clusters.views", "clusters.batches", "scans"):
+    for module in ("clusters.views", "clusters.batches", "scans.scans"):
         monkeypatch.setattr(f"migrations_app.api.{module}.enqueue_scan", woken.append)
     for module in ("plans", "rollouts"):
         place = f"migrations_app.api.{module}.enqueue_rollout"

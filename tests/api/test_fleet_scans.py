@@ -14,7 +14,7 @@ from tests.api.conftest import Tool
 @pytest.fixture
 def woken(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     found: list[uuid.UUID] = []
-    monkeypatch.setattr("migrations_app.api.fleet.enqueue_fleet_scan", found.append)
+    monkeypatch.setattr("migrations_app.api.fleet.scans.enqueue_fleet_scan", found.append)
     return found
 
 

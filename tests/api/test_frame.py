@@ -148,7 +148,7 @@ def test_a_database_that_is_gone_is_503(api: Tool, monkeypatch: pytest.MonkeyPat
     def gone(*_: object, **__: object) -> None:
         raise OperationalError("the connection with password=hunter2 is lost")
 
-    monkeypatch.setattr("migrations_app.api.fleet.fleet_page", gone)
+    monkeypatch.setattr("migrations_app.api.fleet.summary.fleet_page", gone)
     monkeypatch.setattr(api, "_client", Client(raise_request_exception=False))
     said = api("GET", "fleet/summary")
     assert (said.status_code, said["Retry-After"], "hunter2" in said.content.decode()) == (503, "5", False)
@@ -160,7 +160,7 @@ def test_a_fault_of_ours_is_a_problem_without_its_text(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("hunter2")
 
-    monkeypatch.setattr("migrations_app.api.fleet.fleet_page", broken)
+    monkeypatch.setattr("migrations_app.api.fleet.summary.fleet_page", broken)
     monkeypatch.setattr(api, "_client", Client(raise_request_exception=False))
     said = api("GET", "fleet/summary", x_request_id="r7")
     assert (said.status_code, said.json()["code"], "hunter2" in said.content.decode()) == (500, "failed", False)
