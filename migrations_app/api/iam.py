@@ -43,7 +43,7 @@ from migrations_app.iam.requirements.gaps import Gap
 from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, Form, PolicyRemedy, remedy
 from migrations_app.iam.requirements.remedies import removable
 from migrations_app.manifests.nesting import NestedTooDeep, parse_json
-from migrations_app.queries.cluster.reports import newest_sheet
+from migrations_app.queries.clusters.reports import newest_sheet
 from migrations_app.readiness.iam_sheet.values import IamRemoval
 
 MOST_DOCUMENTS = 40

@@ -30,8 +30,8 @@ from migrations_app.api.framework.preferred_tool import ToolQuerySerializer, too
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.api.plans import PLAN
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
-from migrations_app.queries.cluster.detail import cluster_head, report_of
-from migrations_app.queries.cluster.reports import newest_runbook
+from migrations_app.queries.clusters.detail import cluster_head, report_of
+from migrations_app.queries.clusters.reports import newest_runbook
 from migrations_app.queries.rollouts.policies import (
     UPGRADE_DELIVERY,
     controller_upgrades_allowed,

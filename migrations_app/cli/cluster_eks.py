@@ -16,7 +16,7 @@ from migrations_app.inventory.objects.cluster_arn import read_place
 if TYPE_CHECKING:
     import uuid
 
-    from migrations_app.queries.cluster.detail import ClusterHead
+    from migrations_app.queries.clusters.detail import ClusterHead
     from migrations_app.use_cases.clusters.eks_registration import AccessDraft, AccessTest
     from migrations_app.use_cases.clusters.registration import Details
 
@@ -87,7 +87,7 @@ def _store_access(options: argparse.Namespace, cluster_id: "uuid.UUID") -> int:
 
 
 def _show_access(cluster_id: "uuid.UUID") -> int:
-    from migrations_app.queries.cluster.detail import cluster_head
+    from migrations_app.queries.clusters.detail import cluster_head
 
     head: ClusterHead = cluster_head(cluster_id, now=datetime.now(UTC))
     if not head.eks_arn:

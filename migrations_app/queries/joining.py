@@ -21,8 +21,8 @@ from migrations_app.models.journey import Journey
 from migrations_app.models.policy import Waiver
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import Scan, Snapshot
-from migrations_app.queries.cluster.detail import ACTIVE
-from migrations_app.queries.cluster.identity import LIVE
+from migrations_app.queries.clusters.detail import ACTIVE
+from migrations_app.queries.clusters.identity import LIVE
 from migrations_app.queries.fleet.labels import ENVIRONMENT, place_in
 from migrations_app.queries.fleet.waivers import holding
 from migrations_app.queries.rollouts.policies import PolicyRow, policy_row

@@ -9,7 +9,7 @@ from migrations_app.web.agents import page as agent_pages
 from migrations_app.web.campaigns import commands as campaign_commands
 from migrations_app.web.campaigns import pages as campaign_pages
 from migrations_app.web.campaigns import pending_decisions as campaign_waiting
-from migrations_app.web.cluster import (
+from migrations_app.web.clusters import (
     connection,
     convert,
     edit,

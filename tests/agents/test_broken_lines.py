@@ -19,7 +19,7 @@ from migrations_app.clients.agents.protocol import (
 from migrations_app.clients.agents.server_link import RefusedByServer, ServerLink
 from migrations_app.errors import InvalidInput, Unauthorized
 from migrations_app.models.audit import AuditEvent
-from migrations_app.queries.cluster.agent import agent_detail
+from migrations_app.queries.clusters.agent import agent_detail
 from migrations_app.use_cases.agents.tokens import mailbox_of, renew_agent_token, revoke_agent_token
 from tests.agents.rig import LOST_AFTER, Site, agent_row, scanned, wait_for_end, wait_for_line
 from tests.journeys.slow_cluster import SlowCluster

@@ -8,7 +8,7 @@ import pytest
 from migrations_app.actions.changes import ObjectTarget, merge
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.models.cluster import Cluster, ClusterAgent
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.samples.karpenter_objects import machine
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import worker

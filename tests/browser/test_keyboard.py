@@ -35,7 +35,7 @@ def tab_to(page: Page, wanted: Locator) -> int:
 
 
 def test_a_blocker_from_the_fleet_to_the_next_scan(browse, fleet, monkeypatch):
-    monkeypatch.setattr("migrations_app.web.cluster.register.enqueue_scan", lambda _scan: True)
+    monkeypatch.setattr("migrations_app.web.clusters.register.enqueue_scan", lambda _scan: True)
     page = browse(permissions=["clipboard-read", "clipboard-write"])
     page.goto("/")
     tab_to(page, page.get_by_role("link", name=re.compile("Fix next blocker.*production")))

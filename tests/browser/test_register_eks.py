@@ -19,7 +19,7 @@ def aws(settings):
 
 @pytest.fixture(autouse=True)
 def _no_broker(monkeypatch):
-    monkeypatch.setattr("migrations_app.web.cluster.register.enqueue_scan", lambda _scan: True)
+    monkeypatch.setattr("migrations_app.web.clusters.register.enqueue_scan", lambda _scan: True)
 
 
 def width_over(page):

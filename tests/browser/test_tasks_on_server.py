@@ -30,7 +30,7 @@ MACHINES = "/apis/karpenter.sh/v1alpha5/machines"
 def _no_broker(settings, monkeypatch):
     settings.ENV = replace(settings.ENV, **on_server.QUICK, cancel_seconds=0)
     monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
-    monkeypatch.setattr("migrations_app.web.cluster.register.enqueue_scan", lambda _scan: True)
+    monkeypatch.setattr("migrations_app.web.clusters.register.enqueue_scan", lambda _scan: True)
     for module in ("new", "commands"):
         monkeypatch.setattr(f"migrations_app.web.rollouts.{module}.enqueue_rollout", lambda _row, _task: True)
 

@@ -37,7 +37,7 @@ def test_ways_of_registering_turn(plain):
 
 
 def test_a_scan_can_be_started_and_the_page_says_how_to_go_on(plain, fleet, monkeypatch):
-    monkeypatch.setattr("migrations_app.web.cluster.register.enqueue_scan", lambda scan_id: True)
+    monkeypatch.setattr("migrations_app.web.clusters.register.enqueue_scan", lambda scan_id: True)
     plain.goto(address(fleet, "readiness"))
     plain.get_by_role("button", name="Done, check again").click()
     expect(plain.get_by_text("A scan is queued.")).to_be_visible()

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 
 from migrations_app.checks.base import Remedy
 from migrations_app.cli import main
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.readiness.outputs import json_schema, junit, markdown, runbook_markdown, runbook_table, table
 from migrations_app.readiness.published_fields import typed_plan
 from migrations_app.readiness.runbook.runbook import runbook

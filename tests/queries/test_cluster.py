@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from migrations_app.errors import NotFound
-from migrations_app.queries.cluster.detail import (
+from migrations_app.queries.clusters.detail import (
     active_scan,
     cluster_head,
     legacy_trend,

@@ -9,8 +9,8 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import LegacyDay, Scan, Snapshot
-from migrations_app.queries.cluster.detail import cluster_head, legacy_trend
-from migrations_app.queries.cluster.identity import IdentityDetail, identity_detail, registrations_of
+from migrations_app.queries.clusters.detail import cluster_head, legacy_trend
+from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail, registrations_of
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
 from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig

@@ -21,7 +21,7 @@ from migrations_app.models.policy import Policy, Waiver
 from migrations_app.models.pull_request import PullRequest
 from migrations_app.models.rollout import Lease, Rollout
 from migrations_app.models.scan import FleetScan, FleetScanPart, KeptList, KeptObjects, LegacyDay, Scan, Snapshot
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.joining import JoinLabel, join_preview
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.clusters.joining import WHOLE, join_registrations

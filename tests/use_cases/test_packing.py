@@ -14,8 +14,8 @@ from karpdash.monitoring import schema
 from migrations_app import tasks
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, ContentPart, FindingRow, Snapshot
-from migrations_app.queries.cluster.detail import nodes_of
-from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.queries.clusters.detail import nodes_of
+from migrations_app.queries.clusters.reports import sheet_of
 from migrations_app.queries.fleet.failing_checks import failing_checks
 from migrations_app.queries.scans.snapshot_findings import answer_ages
 from migrations_app.use_cases.scans import packing, queue, registered_cluster, store

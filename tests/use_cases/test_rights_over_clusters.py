@@ -8,7 +8,7 @@ from migrations_app.access import RIGHTS, ROLES, EffectivePermissions
 from migrations_app.errors import Conflict, NotFound, PermissionDenied
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.rollouts.rollouts import inbox
 from migrations_app.queries.visibility import (
     NOTHING,

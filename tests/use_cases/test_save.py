@@ -14,7 +14,7 @@ from migrations_app.errors import Conflict, NotFound
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, FindingRow, KeptList, KeptObjects, Scan, Snapshot
-from migrations_app.queries.cluster.reports import newest_sheet, sheet_of
+from migrations_app.queries.clusters.reports import newest_sheet, sheet_of
 from migrations_app.readiness import report as r
 from migrations_app.use_cases.scans import queue, store
 from tests.builders_sheet import EVERYTHING, a_controller_role, a_sheet, text_of

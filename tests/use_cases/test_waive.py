@@ -13,7 +13,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import Content, FindingRow, Snapshot
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.fleet.causes import blockers_of
 from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
 from migrations_app.queries.fleet.waivers import WaiverFilters, held_everywhere, waiver_page

@@ -64,7 +64,7 @@ def woken(monkeypatch):
     """Scans that a worker was woken for; there is no broker in these tests."""
     asked = []
     monkeypatch.setattr(
-        "migrations_app.web.cluster.register.enqueue_scan", lambda scan_id: asked.append(scan_id) or True
+        "migrations_app.web.clusters.register.enqueue_scan", lambda scan_id: asked.append(scan_id) or True
     )
     return asked
 

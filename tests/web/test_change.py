@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan, Snapshot
-from migrations_app.web.cluster.register import start_scan
+from migrations_app.web.clusters.register import start_scan
 from tests.builders_rows import NOW, a_cluster, a_scan, a_snapshot
 from tests.web.pages import text
 

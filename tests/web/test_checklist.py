@@ -11,9 +11,9 @@ from migrations_app.checks.changes import ChangeTarget, ObjectLabels, Observatio
 from migrations_app.readiness.report import Target
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.runbook.work_order import in_stage_order, only_looks
-from migrations_app.web.cluster.hops import hops_of, rail_of
-from migrations_app.web.cluster.next_task import next_task
-from migrations_app.web.cluster.sections import by_phase, by_urgency, section_of
+from migrations_app.web.clusters.hops import hops_of, rail_of
+from migrations_app.web.clusters.next_task import next_task
+from migrations_app.web.clusters.sections import by_phase, by_urgency, section_of
 from tests.builders_rows import a_finding, a_report, findings
 from tests.samples.test_stories import NAMES, report_on
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
-from migrations_app.web.cluster import conversion_cards
-from migrations_app.web.cluster.conversion_cards import ChangedText, cards, changed, outcome, tally
+from migrations_app.web.clusters import conversion_cards
+from migrations_app.web.clusters.conversion_cards import ChangedText, cards, changed, outcome, tally
 from tests.web.conversions import BETA, BROKEN, POOL, TEMPLATE
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from migrations_app.web.cluster.history import spark
+from migrations_app.web.clusters.history import spark
 from tests.builders_rows import NOW, a_cluster, a_finding, a_report, a_snapshot, some_nodes
 from tests.web.pages import links, rows, text
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.readiness.iam_sheet.values import IamCell
-from migrations_app.web.cluster.iam import chosen_of, groups, look_of
+from migrations_app.web.clusters.iam import chosen_of, groups, look_of
 from tests.builders_rows import a_cluster, a_report, a_snapshot
 from tests.builders_sheet import (
     ARN,

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from migrations_app.readiness.report import OwnedNode
-from migrations_app.web.cluster.node_map import MOST_SQUARES, node_map, ownership_tree
+from migrations_app.web.clusters.node_map import MOST_SQUARES, node_map, ownership_tree
 from tests.builders_rows import a_cluster, a_report, a_snapshot, some_nodes
 from tests.web.pages import text
 

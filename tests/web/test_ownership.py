@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.readiness.report import OWNERS, NodeCounts
-from migrations_app.web.cluster.nodes import THINNEST, WIDTH, NodeFilters, page_of, segments
+from migrations_app.web.clusters.nodes import THINNEST, WIDTH, NodeFilters, page_of, segments
 from tests.builders_rows import some_nodes
 
 COUNTS = st.dictionaries(st.sampled_from(OWNERS), st.integers(0, 20_000))

@@ -19,7 +19,7 @@ from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params
 from migrations_app.errors import InvalidInput
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.use_cases.clusters import eks_registration
 from migrations_app.use_cases.clusters.credentials import replace_kubeconfig
 from migrations_app.use_cases.clusters.eks_registration import AccessDraft, draft_access

@@ -13,8 +13,8 @@ from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
-from migrations_app.queries.cluster.agent import AgentDetail, agent_detail
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.agent import AgentDetail, agent_detail
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.use_cases.agents.tokens import renew_agent_token, revoke_agent_token
 
 CHANGE = EndpointPermission("admin", "change_cluster")

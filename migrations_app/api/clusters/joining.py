@@ -12,7 +12,7 @@ from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.joining import JoinLabel, JoinObstacle, JoinPreview, JoinSide, join_preview
 from migrations_app.use_cases.clusters.joining import join_registrations
 

@@ -14,7 +14,7 @@ from migrations_app.api.framework.fields import OutputText, StrictSerializer, Te
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.fleet.labels import labels_of
 from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
 

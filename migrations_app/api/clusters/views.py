@@ -27,7 +27,7 @@ from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import MIB, Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.errors import InvalidInput
-from migrations_app.queries.cluster.detail import ClusterHead, SnapshotRow, cluster_head
+from migrations_app.queries.clusters.detail import ClusterHead, SnapshotRow, cluster_head
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetFilters, FleetRow, fleet_page
 from migrations_app.queries.fleet.labels import Label
 from migrations_app.queries.pagination import Page

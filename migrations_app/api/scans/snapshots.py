@@ -20,7 +20,7 @@ from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.preferred_tool import ToolQuerySerializer, tool_asked
 from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
 from migrations_app.checks.base import Evidence, Remedy, Severity, Status
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingFilters, snapshot_finding_page
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table

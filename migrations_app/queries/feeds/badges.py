@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.fleet.clusters import BUCKETS, FleetFilters, matching_rows, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of
 from migrations_app.readiness.outputs.badge import BadgeFacts

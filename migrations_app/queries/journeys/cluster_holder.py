@@ -5,7 +5,7 @@ import uuid
 from migrations_app.journeys.states import HOLDING
 from migrations_app.models.journey import Journey, JourneyRollout
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 
 
 def holding_journey(cluster_id: uuid.UUID) -> Journey | None:

@@ -13,7 +13,7 @@ from migrations_app.actions.targets.disruption_hold import NAMES, restores
 from migrations_app.journeys.disruption_hold import RELEASE, RELEASED
 from migrations_app.models.journey import JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 
 PURPOSES = (JourneyRollout.Purpose.HOLD, JourneyRollout.Purpose.RELEASE)
 STOPPED = ("failed", "aborted", "rejected", "needs_attention", "expired")

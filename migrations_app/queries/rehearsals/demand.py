@@ -6,7 +6,7 @@ from migrations_app.actions.plan import Plan
 from migrations_app.actions.rehearsable import unplayed_kinds
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.rollouts.policies import demanded_risks, policy_of, risk_of
 
 CALM = "none"

@@ -13,7 +13,7 @@ from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.errors import NotFound
 from migrations_app.models.policy import ASKED, KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.pagination import Page, encode, keys_of, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible

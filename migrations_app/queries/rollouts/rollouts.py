@@ -14,7 +14,7 @@ from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.states import FINAL, HOLDING, PLANNED, WORKING
 from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Approval, Rollout
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row

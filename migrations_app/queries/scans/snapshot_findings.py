@@ -11,7 +11,7 @@ from msgspec import Meta
 from migrations_app.checks.base import Evidence, Finding, Phase, Remedy, Severity, Status
 from migrations_app.models.scan import Content, ContentPart, Snapshot
 from migrations_app.queries import pagination
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.stored_report import Answers, answers_from

@@ -9,7 +9,7 @@ from django.db.models import F
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries import pagination
-from migrations_app.queries.cluster.detail import SnapshotRow, nodes_of
+from migrations_app.queries.clusters.detail import SnapshotRow, nodes_of
 from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
 from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.rows import from_row

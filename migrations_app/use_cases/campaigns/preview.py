@@ -24,8 +24,8 @@ from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWav
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey
 from migrations_app.queries.campaigns.agreement import approvals_by_cluster
-from migrations_app.queries.cluster.detail import report_of
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.detail import report_of
+from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
 from migrations_app.queries.rollouts.policies import campaigns_may_destroy, policy_of
 from migrations_app.readiness.action_offers import READ_ONLY

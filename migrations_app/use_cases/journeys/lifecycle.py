@@ -18,7 +18,7 @@ from migrations_app.journeys.plan import COMPOSER
 from migrations_app.journeys.states import HOLDING, PLANNED, after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.journeys.cluster_holder import holding_journey
 from migrations_app.queries.journeys.journeys import approvals_needed
 from migrations_app.use_cases.accounts.rights import over, refuse_person

@@ -8,7 +8,7 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey
 from migrations_app.models.scan import Scan
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.scans.queue import enqueue
 

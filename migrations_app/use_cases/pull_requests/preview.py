@@ -22,7 +22,7 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.pull_request import CodeRepository, PullRequest
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.readiness.pull_requests.conversion import (
     CONVERSION,

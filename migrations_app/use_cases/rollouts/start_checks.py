@@ -16,7 +16,7 @@ from migrations_app.models.journey import JourneyHold
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.accounts.services import makers_of
-from migrations_app.queries.cluster.identity import registrations_of
+from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.journeys.cluster_holder import holding_journey, is_part_of
 from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rollouts.policies import (

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FleetScan, FleetScanPart
-from migrations_app.queries.cluster.detail import ACTIVE
+from migrations_app.queries.clusters.detail import ACTIVE
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime import disk_space
 from migrations_app.use_cases.scans.queue import enqueue

@@ -13,7 +13,7 @@ from django.utils import timezone
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
-from migrations_app.queries.cluster.detail import ACTIVE
+from migrations_app.queries.clusters.detail import ACTIVE
 from migrations_app.queries.fleet.scan_interval import (
     farthest_slot,
     interval_of,

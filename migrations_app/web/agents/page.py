@@ -11,7 +11,7 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.texts import text as _
 from migrations_app.use_cases.agents.tokens import renew_agent_token, revoke_agent_token
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.connection import agent_page, user_name
+from migrations_app.web.clusters.connection import agent_page, user_name
 
 
 @require_right("change_cluster")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from migrations_app.errors import NotFound
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.feeds.badges import facts_of_cluster, facts_of_fleet
 from migrations_app.queries.feeds.calendar import calendar_entries
 from migrations_app.queries.feeds.news import newest_news

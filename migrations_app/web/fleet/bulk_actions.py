@@ -18,7 +18,7 @@ from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import label_all
 from migrations_app.use_cases.clusters.saved_views import create_view, remove_view
 from migrations_app.web.access import require_right, uuid_in, uuids_in
-from migrations_app.web.cluster.register import start_scan
+from migrations_app.web.clusters.register import start_scan
 from migrations_app.web.fleet.page import csv_answer, fleet_filters
 
 NAMED = 5

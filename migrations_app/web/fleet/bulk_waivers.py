@@ -20,7 +20,7 @@ from migrations_app.queries.fleet.failing_checks import FailingCheck, failing_ch
 from migrations_app.texts import text as _
 from migrations_app.use_cases.scans.waivers import WaiverRequest, waive
 from migrations_app.web.access import person_of, require_right
-from migrations_app.web.cluster.waivers import WaiveForm, usual_waiver
+from migrations_app.web.clusters.waivers import WaiveForm, usual_waiver
 from migrations_app.web.fleet.bulk_actions import back_to_fleet, chosen_clusters, fleet_query
 
 MOST = 100

@@ -27,7 +27,7 @@ from migrations_app.queries.journeys.rollback import rollback_of
 from migrations_app.queries.pagination import Page
 from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.web.access import person_of, require_right
-from migrations_app.web.cluster.readiness import about
+from migrations_app.web.clusters.readiness import about
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.journeys import presenter
 

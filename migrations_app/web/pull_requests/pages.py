@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, NotFound, PermissionDenied, ReadError
 from migrations_app.inventory.facts.delivery_sources import GitSource
-from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
+from migrations_app.queries.clusters.detail import ClusterHead, cluster_head
 from migrations_app.queries.pull_requests import repository_rows, request_row, requests_of
 from migrations_app.readiness.pull_requests.conversion import CONVERSION
 from migrations_app.readiness.pull_requests.proposal import Proposal

@@ -24,7 +24,7 @@ from migrations_app.queries.rollouts.rollouts import (
 )
 from migrations_app.readiness.action_order import action_path
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.readiness import about, offered
+from migrations_app.web.clusters.readiness import about, offered
 
 TOLD_FOR = timedelta(days=7)
 """For how long approvers see emergency approvals."""

@@ -20,7 +20,7 @@ from migrations_app.actions.registry import find
 from migrations_app.actions.targets.nodes import ALPHA
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
 from migrations_app.manifests.natural_order import natural
-from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of
+from migrations_app.queries.clusters.detail import ClusterHead, cluster_head, nodes_of
 from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import holder_of

@@ -18,7 +18,7 @@ from migrations_app.access import Person
 from migrations_app.actions.changes import RISKS
 from migrations_app.actions.registry import all_actions
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.rollouts.policies import PolicyRow, own_policies, policy_row, switch_now
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor

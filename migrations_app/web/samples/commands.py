@@ -18,7 +18,7 @@ from migrations_app.use_cases.samples.load import add_samples
 from migrations_app.use_cases.samples.path import run_next_step
 from migrations_app.use_cases.samples.reset import remove_samples, reset_sample
 from migrations_app.web.access import OPERATE, person_of, require_right
-from migrations_app.web.cluster.register import start_scan
+from migrations_app.web.clusters.register import start_scan
 from migrations_app.web.double_submit import submit_once
 
 

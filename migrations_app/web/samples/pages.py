@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.use_cases.samples.clusters import sees_samples, visible_samples
 from migrations_app.use_cases.samples.load import missing_samples
 from migrations_app.use_cases.samples.path import SamplePath

@@ -13,7 +13,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries import pagination
-from migrations_app.queries.cluster.identity import IdentityDetail, identity_detail
+from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
 from migrations_app.queries.fleet.waivers import held_at
@@ -201,7 +201,7 @@ def _snapshot(cluster_id: uuid.UUID, snapshot_id: uuid.UUID) -> Snapshot:
 
 
 def _with_content(snapshot_id: uuid.UUID) -> Snapshot:
-    # The IAM sheet has its own reader, in queries/cluster/reports.py.
+    # The IAM sheet has its own reader, in queries/clusters/reports.py.
     latest = Cluster.objects.filter(latest_id=OuterRef("pk"))
     rows = Snapshot.objects.filter(visible()).annotate(is_latest=Exists(latest))
     row = rows.select_related("content__texts").defer("content__iam").filter(pk=snapshot_id).first()

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import Conflict, InvalidInput
-from migrations_app.queries.cluster.detail import cluster_head
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.fleet.labels import USUAL, labels_of
 from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import registration as clusters
@@ -17,7 +17,7 @@ from migrations_app.use_cases.clusters.labels import set_labels
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.check_again import is_asked
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.register import start_scan
+from migrations_app.web.clusters.register import start_scan
 from migrations_app.web.forms import ChangeForm, RemoveForm
 
 

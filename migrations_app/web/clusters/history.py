@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from migrations_app.queries.cluster.detail import SnapshotRow, cluster_head, legacy_trend, report_of, snapshots_of
+from migrations_app.queries.clusters.detail import SnapshotRow, cluster_head, legacy_trend, report_of, snapshots_of
 from migrations_app.readiness.report_diff import difference
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.readiness import about
+from migrations_app.web.clusters.readiness import about
 
 WIDE, HIGH = 600, 60
 

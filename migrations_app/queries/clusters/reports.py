@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from migrations_app.errors import NotFound
 from migrations_app.models.scan import Snapshot
-from migrations_app.queries.cluster.detail import report_of
+from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.visibility import visible, visible_clusters
 from migrations_app.readiness.report import IamSheet
 from migrations_app.readiness.runbook.runbook import Runbook, runbook

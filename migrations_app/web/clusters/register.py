@@ -21,8 +21,8 @@ from migrations_app.use_cases.clusters.eks_registration import AccessDraft, exam
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster import connection
-from migrations_app.web.cluster.connection import AccessAttempt, access_attempt, agent_page, user_name
+from migrations_app.web.clusters import connection
+from migrations_app.web.clusters.connection import AccessAttempt, access_attempt, agent_page, user_name
 from migrations_app.web.forms import EksForm, RegisterForm
 from migrations_app.web.redirects import redirect_to, replace_page
 

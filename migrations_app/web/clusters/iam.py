@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from migrations_app.iam.requirements.gaps import depends_on_settings
 from migrations_app.iam.requirements.output import as_json
-from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.queries.clusters.reports import sheet_of
 from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.iam_sheet.values import (
     IamCell,
@@ -31,7 +31,7 @@ from migrations_app.readiness.iam_sheet.values import (
 )
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.iam_words import (
+from migrations_app.web.clusters.iam_words import (
     ACTION_GROUPS,
     ALLOWED,
     ANSWERS,
@@ -43,7 +43,7 @@ from migrations_app.web.cluster.iam_words import (
     VERDICT_NOTES,
     VERDICT_WORDS,
 )
-from migrations_app.web.cluster.readiness import about
+from migrations_app.web.clusters.readiness import about
 
 
 class MatrixCell(NamedTuple):

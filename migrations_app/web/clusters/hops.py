@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import HopLine, PathStep, Report
-from migrations_app.web.cluster.sections import section_of
+from migrations_app.web.clusters.sections import section_of
 
 HopPlace = Literal["done", "now", "later"]
 

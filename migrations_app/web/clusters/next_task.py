@@ -16,8 +16,8 @@ from migrations_app.readiness.runbook.work_order import (
     with_needs,
 )
 from migrations_app.texts import text as _
-from migrations_app.web.cluster.hops import Hop
-from migrations_app.web.cluster.sections import SharedRemedies
+from migrations_app.web.clusters.hops import Hop
+from migrations_app.web.clusters.sections import SharedRemedies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

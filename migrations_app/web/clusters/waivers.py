@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.karpenter.hops import every_hop
-from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
+from migrations_app.queries.clusters.detail import ClusterHead, cluster_head
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.waivers import WaiverFilters, waiver_of, waiver_page
 from migrations_app.texts import text as _

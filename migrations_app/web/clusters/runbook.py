@@ -19,8 +19,8 @@ from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop, runboo
 from migrations_app.readiness.runbook.stages import RunbookStage
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.readiness import about
-from migrations_app.web.cluster.sections import SharedRemedies, remedies_of
+from migrations_app.web.clusters.readiness import about
+from migrations_app.web.clusters.sections import SharedRemedies, remedies_of
 
 PARTS = {"before": _("Prepare"), "land": _("Upgrade"), "after": _("Migrate"), "verify": _("Verify")}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.errors import InvalidInput
-from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
+from migrations_app.queries.clusters.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_from_columns
 from migrations_app.queries.pull_requests import newest_by_check
@@ -30,11 +30,11 @@ from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, PartLine, Report
 from migrations_app.texts import text as _
 from migrations_app.web.access import OPERATE, require_right
-from migrations_app.web.cluster import nodes as ownership
-from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
-from migrations_app.web.cluster.next_task import NextTask, commands_of, next_task
-from migrations_app.web.cluster.node_map import node_map, ownership_tree
-from migrations_app.web.cluster.sections import by_phase, by_urgency
+from migrations_app.web.clusters import nodes as ownership
+from migrations_app.web.clusters.hops import Hop, hops_of, rail_of
+from migrations_app.web.clusters.next_task import NextTask, commands_of, next_task
+from migrations_app.web.clusters.node_map import node_map, ownership_tree
+from migrations_app.web.clusters.sections import by_phase, by_urgency
 
 TABS = (
     ("cluster", _("Readiness")),

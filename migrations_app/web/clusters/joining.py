@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, NotFound
-from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
+from migrations_app.queries.clusters.detail import ClusterHead, cluster_head
 from migrations_app.queries.joining import JoinPreview, join_preview
 from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters.joining import join_registrations

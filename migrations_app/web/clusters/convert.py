@@ -18,13 +18,13 @@ from migrations_app.conversion.node_template import placeholder_paths
 from migrations_app.conversion.objects import Options, TargetVersion
 from migrations_app.conversion.report import ConversionReport, convert_texts
 from migrations_app.manifests import writer
-from migrations_app.queries.cluster.detail import nodes_of
-from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.queries.clusters.detail import nodes_of
+from migrations_app.queries.clusters.reports import sheet_of
 from migrations_app.texts import text as _
 from migrations_app.use_cases.scans.conversion import convert_cluster, known_of, next_target, unread_parts
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.conversion_cards import SEVERITIES, cards, changed, tally
-from migrations_app.web.cluster.readiness import about
+from migrations_app.web.clusters.conversion_cards import SEVERITIES, cards, changed, tally
+from migrations_app.web.clusters.readiness import about
 
 MIB = 1024 * 1024
 TARGETS = tuple((word, word) for word in get_args(TargetVersion))

@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, ReadError
-from migrations_app.queries.cluster.agent import agent_detail
-from migrations_app.queries.cluster.detail import ClusterHead
+from migrations_app.queries.clusters.agent import agent_detail
+from migrations_app.queries.clusters.detail import ClusterHead
 from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest, install_commands
 from migrations_app.texts import text as _
 from migrations_app.use_cases.agents.tokens import AgentSecret
@@ -27,7 +27,7 @@ from migrations_app.use_cases.clusters.connection_check import ConnectionTest
 from migrations_app.use_cases.clusters.eks_registration import AccessDraft, AccessTest, draft_access, read_draft
 from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.web.access import require_right
-from migrations_app.web.cluster.readiness import about
+from migrations_app.web.clusters.readiness import about
 from migrations_app.web.forms import AccessForm, EksForm, IdentityForm, KubeconfigForm
 from migrations_app.web.redirects import redirect_to
 
