@@ -47,7 +47,8 @@ def merge_patch_undo(patch: Mapping[str, Any], before: Mapping[str, Any]) -> dic
     undo_body: dict[str, Any] = {}
     for key, value in patch.items():
         old_value = before.get(key)
-        inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or key in SHARED_MAPS)
+        is_shared = key in SHARED_MAPS and old_value is None
+        inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or is_shared)
         undo_body[key] = merge_patch_undo(value, old_value or {}) if inside else old_value
     return undo_body
 

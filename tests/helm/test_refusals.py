@@ -45,8 +45,8 @@ def test_a_helm_that_is_missing(stage, settings, monkeypatch):
 @pytest.mark.parametrize(
     ("says", "words"),
     [
-        ("v4.0.1", "helm v4.0.1 is not known to work here"),
-        ("v3.2.0", "helm v3.2.0 is not known"),
+        ("v4.0.1", "helm v4.0.1 is not supported"),
+        ("v3.2.0", "helm v3.2.0 is not supported"),
         ("x", "does not print"),
     ],
 )

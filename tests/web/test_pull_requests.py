@@ -127,7 +127,7 @@ def test_a_request_that_was_not_opened_says_why_and_what_is_left(ada, host, addr
     host.push(row.branch, {})
     ada.post(reverse("pull-request-open", args=[row.pk]), {"digest": row.digest})
     told = page(ada, "pull-request", row.pk)
-    assert "exists already, without an open request" in told
+    assert "exists already, without an open pull request" in told
     assert "Nothing was left in the repository." in told
     PullRequest.objects.update(branch_left=True)
     assert "delete it there." in page(ada, "pull-request", row.pk)

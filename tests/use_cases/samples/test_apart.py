@@ -40,7 +40,7 @@ def test_a_kubeconfig_that_names_a_twin_is_refused(alpha, scheme):
 
 
 def test_a_sample_cluster_takes_no_kubeconfig(alpha):
-    with pytest.raises(InvalidInput, match="no kubeconfig's but twin"):
+    with pytest.raises(InvalidInput, match="not reached by a kubeconfig; its source is twin"):
         replace_kubeconfig(alpha.pk, KUBECONFIG.encode(), typed_name=alpha.name)
 
 

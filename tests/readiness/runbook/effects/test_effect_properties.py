@@ -23,7 +23,7 @@ from migrations_app.checks.remedies.object_marks import change_annotations, chan
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
-from migrations_app.manifests.patches import merge_patch_undo
+from migrations_app.manifests.patches import SHARED_MAPS, merge_patch_undo
 from migrations_app.readiness.runbook.effects.effect import effect
 from migrations_app.readiness.runbook.effects.places import KINDS
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
@@ -171,6 +171,15 @@ def leads_back(inventory: Inventory, change: Change) -> bool:
     return all(plain(inventory, name) == plain(back, name) for name in PART_NAMES)
 
 
+def without_empty_marks(tree: Any) -> Any:
+    """The tree without empty maps of labels and annotations: an undo takes only its own keys out of them."""
+    if isinstance(tree, list):
+        return [without_empty_marks(one) for one in tree]
+    if not isinstance(tree, dict):
+        return tree
+    return {key: without_empty_marks(one) for key, one in tree.items() if not (key in SHARED_MAPS and one == {})}
+
+
 def plain(inventory: Inventory, name: str) -> list[object]:
     found: list[object] = []
     for one in inventory.part(name).items:
@@ -178,7 +187,7 @@ def plain(inventory: Inventory, name: str) -> list[object]:
         if isinstance(one, o.NamedObject):
             metadata = tree.get("metadata", {})
             tree["metadata"] = {key: value for key, value in metadata.items() if value not in ({}, None)}
-        found.append(tree)
+        found.append(without_empty_marks(tree))
     return found
 
 
