@@ -115,8 +115,6 @@ def _type(node: ast.stmt) -> tuple[str, str] | None:
             return name, ""
         case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
             pass
-        case _ if type(node).__name__ == "TypeAlias":  # a `type` statement; Python 3.11 has no such node
-            target, value = vars(node)["name"], vars(node)["value"]
     if isinstance(target, ast.Name) and isinstance(value, ast.Subscript | ast.BinOp | ast.Attribute):
         return (target.id, ast.unparse(value)) if TYPE_NAME.fullmatch(target.id) else None
     return None

@@ -1,6 +1,5 @@
 """What the architecture is measured with sees what it should: each measure on a few lines of its own."""
 
-import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -97,13 +96,6 @@ def test_types_are_classes_and_aliases(line: str, types: tuple[tuple[str, str], 
     path = tmp_path / "module.py"
     path.write_text(line + "\n")
     assert measures.top_types(str(path)) == types
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.11 has no such statement")
-def test_a_type_statement_is_an_alias(tmp_path: Path) -> None:
-    path = tmp_path / "module.py"
-    path.write_text("type Kinds = dict[str, Kind]\n")
-    assert measures.top_types(str(path)) == (("Kinds", "dict[str, Kind]"),)
 
 
 def test_constants_of_named_calls_are_found(source: str) -> None:

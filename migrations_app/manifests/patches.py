@@ -9,7 +9,7 @@ from typing import Any
 from migrations_app.manifests.writer import Plain
 
 SHARED_MAPS = ("annotations", "labels")
-"""Maps that other writers use too: an undo removes only karpdash's own keys, never the whole map."""
+"""Maps of `metadata` that other writers use too: an undo removes only karpdash's own keys, never the whole map."""
 _OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 
 
@@ -42,14 +42,16 @@ def merge_patch_at(path: str, leaf: Plain) -> dict[str, Any]:
     return {first: body}
 
 
-def merge_patch_undo(patch: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch that undoes `patch`: it sets each field to its value before, or removes it if it was absent."""
+def merge_patch_undo(patch: Mapping[str, Any], before: Mapping[str, Any], *, parent: str = "") -> dict[str, Any]:
+    """The merge patch that undoes `patch`: it sets each field to its value before, or removes it if it was absent.
+    `parent` is the key that holds both.
+    """
     undo_body: dict[str, Any] = {}
     for key, value in patch.items():
         old_value = before.get(key)
-        is_shared = key in SHARED_MAPS and old_value is None
+        is_shared = parent == "metadata" and key in SHARED_MAPS and old_value is None
         inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or is_shared)
-        undo_body[key] = merge_patch_undo(value, old_value or {}) if inside else old_value
+        undo_body[key] = merge_patch_undo(value, old_value or {}, parent=key) if inside else old_value
     return undo_body
 
 

@@ -164,7 +164,11 @@ class Definitions:
         if not definition.webhook:
             return _pruned(document | {"apiVersion": api_version}, definition.schemas.get(version))
         self._refuse_broken(definition, document, api_version=api_version)
-        answer = self.converters[definition.kind.resource](document, api_version)
+        try:
+            answer = self.converters[definition.kind.resource](document, api_version)
+        except ValueError as wrong:
+            head = f"conversion webhook for {document['apiVersion']}, Kind={definition.kind.kind} failed"
+            raise internal(f"{head}: {wrong}") from None
         open_metadata = {
             key: answer["metadata"][key] for key in ("labels", "annotations") if answer["metadata"].get(key)
         }

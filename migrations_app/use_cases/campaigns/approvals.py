@@ -109,7 +109,7 @@ def withdraw_approval(campaign_id: uuid.UUID, person: Person, *, reason: str, by
     Raises Conflict if the person has not approved, PermissionDenied for a token.
     """
     if person.method != "session":
-        raise PermissionDenied("only the person who gave an approval can take it back", code="person_needed")
+        raise PermissionDenied("only the person who gave an approval can withdraw it", code="person_needed")
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
         row = loaded.row

@@ -171,13 +171,14 @@ def leads_back(inventory: Inventory, change: Change) -> bool:
     return all(plain(inventory, name) == plain(back, name) for name in PART_NAMES)
 
 
-def without_empty_marks(tree: Any) -> Any:
-    """The tree without empty maps of labels and annotations: an undo takes only its own keys out of them."""
+def without_empty_marks(tree: Any, parent: str = "") -> Any:
+    """The tree without empty labels and annotations of a `metadata`: an undo takes only its own keys out of them."""
     if isinstance(tree, list):
         return [without_empty_marks(one) for one in tree]
     if not isinstance(tree, dict):
         return tree
-    return {key: without_empty_marks(one) for key, one in tree.items() if not (key in SHARED_MAPS and one == {})}
+    empty = {key for key in SHARED_MAPS if parent == "metadata" and tree.get(key) == {}}
+    return {key: without_empty_marks(one, key) for key, one in tree.items() if key not in empty}
 
 
 def plain(inventory: Inventory, name: str) -> list[object]:
