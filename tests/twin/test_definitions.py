@@ -1,5 +1,6 @@
 """Kinds that CustomResourceDefinitions bring: versions, conversion, stored versions, defaults, and their end."""
 
+import json
 from typing import Any
 
 import pytest
@@ -94,6 +95,17 @@ def test_a_webhook_that_is_down_fails_what_it_has_to_convert_and_nothing_else(tw
         answer = twin.request("GET", where)
         assert (answer.status, "conversion webhook" in answer.document["message"]) == (500, True)
     assert twin.request("GET", path("one")).status == 200
+
+
+def test_a_webhook_that_cannot_read_the_object_fails_the_request(twin):
+    def confused(document, api_version):
+        return json.loads("{")
+
+    twin.request("POST", path(), body=gadget("one"))
+    stored_as(twin, "v1", conversion=WEBHOOK)
+    twin.converters[NAME] = confused
+    answer = twin.request("GET", path("one", version="v1beta1"))
+    assert (answer.status, "conversion webhook" in answer.document["message"]) == (500, True)
 
 
 def test_an_empty_patch_stores_an_object_anew_in_the_storage_version(twin):
