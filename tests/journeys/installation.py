@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import redis
 
 from karpdash.processes import datadir
+from karpdash.processes.queues import QUEUES
 from tests.journeys.running import ROOT, bare_environment, kill, session
 from tests.servers import schema
 from tests.servers.processes import Child
@@ -102,6 +104,15 @@ class Installation:
         """Returns when no scan is queued or running any more."""
         active = "SELECT count(*) FROM migrations_app_scan WHERE state IN ('queued', 'running')"
         eventually(lambda: self.rows(active) == [(0,)], what="every scan to end", seconds=seconds)
+
+    def wait_for_messages(self) -> None:
+        """Returns when no message waits and no worker holds one: each task has ended and its worker knows it."""
+
+        def messages() -> int:
+            with redis.Redis.from_url(self.env["KARPDASH_BROKER_URL"]) as connection:
+                return sum(int(connection.llen(queue)) for queue in QUEUES) + int(connection.hlen("unacked"))
+
+        eventually(lambda: messages() == 0, what="every message to be acknowledged")
 
     def stop(self) -> None:
         """Kills every process at once."""

@@ -7,12 +7,11 @@ import time
 import pytest
 import redis
 
-from karpdash.processes.queues import QUEUES
 from tests.journeys.installation import Installation, kill_all, kill_pool
 from tests.journeys.slow_cluster import SlowCluster
 from tests.servers.processes import Child, program
 from tests.servers.redis_server import RedisServer
-from tests.servers.waiting import AT_ONCE, WAIT_SECONDS, eventually
+from tests.servers.waiting import AT_ONCE, WAIT_SECONDS
 
 PUBLISHED = """
     SELECT s.complete, c.latest_id = s.id, c.failures FROM migrations_app_snapshot s
@@ -118,14 +117,8 @@ def test_a_message_delivered_thrice_is_one_scan(site: Installation, slow: SlowCl
     slow.go_on.set()
     site.wait_for_end()
     site.ask("enqueue_scan", scan)
-    eventually(lambda: queued(site) == 0, what="every message to be taken")
+    site.wait_for_messages()
     assert (site.scan(), published(site), slow.times_pods_were_listed) == (("done", 1, ""), [(True, True, 0)], 1)
-
-
-def queued(site: Installation) -> int:
-    """Messages that wait, or that somebody holds."""
-    with redis.Redis.from_url(site.env["KARPDASH_BROKER_URL"]) as connection:
-        return sum(int(connection.llen(queue)) for queue in QUEUES) + int(connection.hlen("unacked"))
 
 
 @ON_SQLITE

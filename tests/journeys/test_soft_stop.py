@@ -69,6 +69,7 @@ def test_a_worker_whose_idle_process_hangs_is_ended_by_its_alarm(site: Installat
     worker, _ = scanning(site, slow)
     slow.go_on.set()
     site.wait_for_end()
+    site.wait_for_messages()  # a process that has yet to say that its scan ended is not idle, and would be killed
     for pid in members(worker) - {worker.process.pid}:
         os.kill(pid, signal.SIGSTOP)
     worker.process.send_signal(signal.SIGQUIT)
