@@ -15,6 +15,7 @@ journeys/       one hop of one cluster: its steps and their states
 campaigns/      one recipe over many clusters: waves, limits and gates
 clients/        the network: API servers, AWS, Helm, bundles
 models/         rows; queries/ reads them
+collect/        reads one cluster into an inventory
 twin/           a Kubernetes API server in memory
 use_cases/      changes rows and clusters
 tasks.py        Celery tasks

@@ -7,11 +7,11 @@ import msgspec
 from django.utils import timezone
 
 from migrations_app.actions.plan import Plan, RolloutLimits
+from migrations_app.collect.collect import collect
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.clusters.registration import Details, register_bundle
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import RehearsalPlay, stored
 from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on

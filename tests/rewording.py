@@ -16,12 +16,12 @@ import msgspec
 from migrations_app.checks import runner
 from migrations_app.checks.base import Check, Evidence, LowerBound, ManualCheck, NotApplicable, Remedy, Unknown
 from migrations_app.checks.registry import all_checks
+from migrations_app.collect.collect import CollectResult
 from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook.runbook import runbook
-from migrations_app.use_cases.collect.collect import CollectResult
 
 REWORDED = "otherwise said"
 _COMMENT = re.compile(r"(^|\s+)#(\s.*)?$")

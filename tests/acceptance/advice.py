@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from migrations_app.checks.base import Remedy
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.samples.fleet import aws, files, stories
-from migrations_app.use_cases.collect.aws import add_aws
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import judged

@@ -15,12 +15,12 @@ from typing import Any
 import boto3
 
 from migrations_app.clients.aws.client import open_aws
+from migrations_app.collect.aws import add_aws
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter.release_facts import RULES
 from migrations_app.karpenter.vcpu_quotas import QUOTAS, QuotaRow
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, Report
-from migrations_app.use_cases.collect.aws import add_aws
 from tests.acceptance.clusters import Clean, made
 from tests.acceptance.judging import as_list, collected
 from tests.acceptance.planting import Plant

@@ -6,10 +6,10 @@ from typing import Any
 
 from migrations_app.checks.base import Finding
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.samples.kubernetes_objects import server_version
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import Clean
 
 Document = dict[str, Any]

@@ -12,11 +12,11 @@ from typing import Any
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import open_live
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.objects.karpenter import ServerVersion
 from migrations_app.inventory.parts import Seen
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import Clean, version_file
 from tests.servers.api_client import PATCHES
 from tests.servers.apiserver import ApiServer

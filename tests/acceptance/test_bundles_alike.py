@@ -9,10 +9,10 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.clients.bundle.bundle import Bundle, open_bundle
 from migrations_app.clients.bundle.writer import Recording
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
 from migrations_app.samples import fleet
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import CLEAN, Clean, objects
 from tests.acceptance.judging import as_list
 from tests.acceptance.planted import FAULTS

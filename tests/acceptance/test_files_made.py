@@ -5,12 +5,12 @@ import re
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import runbook_markdown, runbook_table
 from migrations_app.readiness.runbook.runbook import Runbook, runbook
 from migrations_app.samples.fleet import aws, files, stories
-from migrations_app.use_cases.collect.aws import add_aws
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.advice import advice, planned
 from tests.acceptance.judged_faults import ONE_WORKER
 

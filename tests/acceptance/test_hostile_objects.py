@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import runbook_markdown
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.samples import fleet
 from migrations_app.samples.story import Story
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.judging import as_list
 from tests.acceptance.sandbox import CANARY, is_shell, run
 from tests.acceptance.test_hostile_remedies import HOSTILE

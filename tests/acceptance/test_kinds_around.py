@@ -9,13 +9,13 @@ import yaml
 
 from migrations_app.checks.base import Finding
 from migrations_app.clients.kubernetes.api import Served
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Forbidden
 from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.karpenter import kinds
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.rbac import roles
 from migrations_app.samples.kubernetes_objects import doc, meta
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.judging import at, crashes

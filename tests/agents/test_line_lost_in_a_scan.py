@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from migrations_app.collect.collect import collect
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import CollectResult, PartLine
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.scans import worker
 from tests.agents.rig import scanned
 

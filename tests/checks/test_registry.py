@@ -10,11 +10,11 @@ from migrations_app.checks.docs import page
 from migrations_app.checks.registry import RETIRED, Retired, all_checks, describe
 from migrations_app.checks.remedies.commands import chart_values, kubectl, source_remedies
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.facts.managers import Managed
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.fleet import files, stories
 from migrations_app.samples.story import Story
-from migrations_app.use_cases.collect.collect import collect
 from tests.checks.tools_in_code import tools_in_code
 
 

@@ -9,10 +9,10 @@ from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import open_live
+from migrations_app.collect import list_cache
+from migrations_app.collect.collect import collect
+from migrations_app.collect.list_cache import PartMemory
 from migrations_app.errors import Expired, Forbidden
-from migrations_app.use_cases.collect import list_cache
-from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.collect.list_cache import PartMemory
 from tests.servers.apiserver import ApiServer
 from tests.servers.waiting import eventually
 

@@ -7,6 +7,7 @@ import pytest
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.registry import all_actions
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import CRD_SETS
@@ -17,7 +18,6 @@ from migrations_app.samples import fleet
 from migrations_app.samples.karpenter_objects import machine
 from migrations_app.use_cases.clusters import registration
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig, try_kubeconfig
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import worker
 from migrations_app.use_cases.runtime.connections import connect
 from tests.actions import on_server

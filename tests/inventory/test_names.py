@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.parts import UnparsableObject
-from migrations_app.use_cases.collect.collect import collect
 from tests.builders_pools import a_pool, put
 
 REASON = "Kubernetes refuses such a name"

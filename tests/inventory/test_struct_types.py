@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from karpdash.processes import datadir
+from migrations_app.collect import collect
 from migrations_app.inventory import struct_types
-from migrations_app.use_cases.collect import collect
 from tests.journeys.running import bare_environment
 from tests.measures import ROOT
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import yaml
 
+from migrations_app.collect import parts
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.readiness.rbac import roles
 from migrations_app.readiness.rbac.docs import scan_file
-from migrations_app.use_cases.collect import parts
 
 
 def test_every_part_says_what_it_is_read_from():

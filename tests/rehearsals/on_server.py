@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from migrations_app.collect.collect import collect
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.simulator import KarpenterSimulator
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.reading import read_objects
 from migrations_app.use_cases.rollouts import worker
 from tests.actions.on_server import installed

@@ -1,8 +1,8 @@
 """A twin of a cluster that serves two versions converts as Karpenter does."""
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.samples.fleet import files, find
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED
 from migrations_app.use_cases.rehearsals.play import Failure, set_up
 from migrations_app.use_cases.rehearsals.reading import read_objects

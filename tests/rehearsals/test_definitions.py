@@ -8,12 +8,12 @@ from migrations_app.actions.base import PlanningContext
 from migrations_app.actions.plan import Plan, RolloutLimits, numbered
 from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.runbook.effects.places import with_parts
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.changeable import charts
 from migrations_app.samples.fleet import files, find
 from migrations_app.twin.ports.reading import TwinReader
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import no_check, play, set_up

@@ -17,10 +17,10 @@ from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.clients.kubernetes.writer import open_writer
+from migrations_app.collect.collect import collect
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.simulator import KarpenterSimulator
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, SimulatedCluster, play, play_with, set_up
 from migrations_app.use_cases.rehearsals.reading import read_objects

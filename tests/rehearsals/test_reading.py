@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.use_cases.collect.collect import collect
+from migrations_app.collect.collect import collect
 from migrations_app.use_cases.rehearsals.reading import read_objects, slim_pod
 from tests.rehearsals.scene import Refusing, Scene
 

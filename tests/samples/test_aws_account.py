@@ -3,12 +3,12 @@
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.aws_facts.permissions import Permissions, permissions
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES
 from migrations_app.inventory.parts import Seen
 from migrations_app.samples.fleet import aws, files, find, stories
-from migrations_app.use_cases.collect.aws import add_aws
-from migrations_app.use_cases.collect.collect import collect
 
 WITH_ACCOUNT = [story.name for story in stories() if story.aws]
 

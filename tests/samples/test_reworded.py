@@ -7,11 +7,11 @@ import pytest
 
 from migrations_app.checks.base import Finding
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws
+from migrations_app.collect.collect import CollectResult, collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.samples.story import Story
-from migrations_app.use_cases.collect.aws import add_aws
-from migrations_app.use_cases.collect.collect import CollectResult, collect
 from tests.rewording import REWORDED, decided, reworded
 
 

@@ -10,12 +10,12 @@ from typing import get_args
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, Report, Verdict
 from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
-from migrations_app.use_cases.collect.aws import add_aws
-from migrations_app.use_cases.collect.collect import collect
 from tests import upstream
 from tests.newest import NEWEST_MINOR
 from tests.samples.expected import EXPECTED

@@ -38,8 +38,8 @@ def prepared() -> Any:
     from django.db import connection
 
     from migrations_app.clients.bundle.bundle import open_bundle
+    from migrations_app.collect.collect import collect
     from migrations_app.readiness.evaluate import evaluate
-    from migrations_app.use_cases.collect.collect import collect
     from tests.acceptance.clusters import find, objects
     from tests.acceptance.judging import as_list
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
+from migrations_app.collect.collect import collect
 from migrations_app.errors import InvalidBundle, InvalidKubeconfig
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import as_list, crashes
 from tests.clients.archives import member, tar

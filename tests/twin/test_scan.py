@@ -6,14 +6,14 @@ from msgspec import structs
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.kubernetes.api import Resource
+from migrations_app.collect.aws import add_aws
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Expired, Forbidden
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Report
 from migrations_app.samples.fleet import MADE_AT, aws, files, find
 from migrations_app.samples.story import Story
 from migrations_app.twin.ports.reading import TwinReader
-from migrations_app.use_cases.collect.aws import add_aws
-from migrations_app.use_cases.collect.collect import collect
 from tests.twin.moments import at, objects_of, twin_of_story
 
 STORIES = ("alpha_030", "halfway_032", "beta_037", "v1_beta_stored", "v1_newest", "no_karpenter", "old_settings")

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws, refuse_aws, with_policies
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Forbidden
 from migrations_app.inventory.inventory import AWS_PARTS, PART_NAMES
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES, NO_AWS
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.fleet import files, find
-from migrations_app.use_cases.collect.aws import add_aws, refuse_aws, with_policies
-from migrations_app.use_cases.collect.collect import collect
 from tests.fakes.aws_api import FakeAws, a_document, a_role, role_arn
 
 ALLOW = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ec2:RunInstances", "Resource": "*"}]}

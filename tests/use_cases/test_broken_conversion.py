@@ -11,11 +11,11 @@ from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.bundle.writer import Recording
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.parts import NOT_CONVERTED, Seen, Unseen
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult
 from migrations_app.samples.installation import Install, controller
-from migrations_app.use_cases.collect.collect import collect
 from tests import upstream
 from tests.servers.api_client import Document
 from tests.servers.apiserver import ApiServer

@@ -10,6 +10,9 @@ from django.conf import settings
 from migrations_app.checks.base import Reason
 from migrations_app.checks.registry import all_checks
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws, collect_aws
+from migrations_app.collect.collect import collect
+from migrations_app.collect.some_parts import ALWAYS
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import PART_NAMES, noting
 from migrations_app.models.audit import AuditEvent
@@ -21,9 +24,6 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.verdict import next_hop
 from migrations_app.samples import fleet
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
-from migrations_app.use_cases.collect.aws import add_aws, collect_aws
-from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.collect.some_parts import ALWAYS
 from migrations_app.use_cases.scans import check_again, queue, worker
 from migrations_app.use_cases.scans.check_again import AWS, FOR_AWS, answer_now, known_check
 from tests.clients.one_cluster import OneCluster, kubeconfig_for

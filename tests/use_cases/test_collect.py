@@ -8,12 +8,12 @@ import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.kubernetes.api import Clock, ListPage, Served
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Expired, Forbidden, NotServed, ReadError, ServerFailed
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.inventory.parts import OtherVersion, Seen, Unseen
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.clusters import objects
 from tests.acceptance.judging import as_list

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from migrations_app.collect.aws import collect_aws
 from migrations_app.errors import Forbidden, ServerFailed, Unauthorized
 from migrations_app.inventory.objects.aws import (
     AWS_PART_NAMES,
@@ -21,7 +22,6 @@ from migrations_app.inventory.objects.aws import (
 )
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import NOT_ASKED, Seen, UnparsableObject, Unseen
-from migrations_app.use_cases.collect.aws import collect_aws
 from tests.fakes.aws_api import ACCOUNT, PLACE, FakeAws, a_cluster, a_document, a_role, policy_arn, role_arn
 from tests.fakes.aws_inventory import an_inventory, config_map, controller, node_class, node_template, service_account
 

@@ -2,12 +2,12 @@
 
 import pytest
 
+from migrations_app.collect.aws import collect_aws
 from migrations_app.errors import Forbidden
 from migrations_app.inventory.aws_facts.permissions import requesting_roles
 from migrations_app.inventory.aws_facts.simulation import Reply
 from migrations_app.inventory.objects.aws import Association, CrossCheck
 from migrations_app.inventory.parts import NOT_ASKED, Seen, UnparsableObject, Unseen
-from migrations_app.use_cases.collect.aws import collect_aws
 from tests.fakes.aws_api import FakeAws, a_document, a_role, policy_arn, role_arn
 from tests.fakes.aws_inventory import an_inventory, controller, service_account
 

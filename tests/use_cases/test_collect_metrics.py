@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Expired, Forbidden
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Seen, Unseen
-from migrations_app.use_cases.collect.collect import collect
 from tests.clients.objects import Doc, doc, node
 from tests.fakes.cluster_api import FakeCluster
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import json_schema, markdown, sarif, table
 from migrations_app.readiness.report import CollectResult, PartLine
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from migrations_app.use_cases.collect.collect import collect
 
 WHY = "no kind or no apiVersion that can be read"
 SAID = f"documents: 1 of 2 objects set aside ({WHY})"

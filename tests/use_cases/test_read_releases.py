@@ -5,13 +5,13 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Forbidden, TimedOut
 from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult
 from migrations_app.samples import fleet
 from migrations_app.samples.installation import Install, helm_record
-from migrations_app.use_cases.collect.collect import collect
 from tests.newest import NEWEST_MINOR
 from tests.samples.test_stories import scanned as of_a_story
 from tests.use_cases.test_collect import Cluster

@@ -8,6 +8,7 @@ import pytest
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.clients.bundle.writer import Recording
 from migrations_app.clients.kubernetes.api import Served
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Forbidden, NotServed
 from migrations_app.inventory.facts.delivery_sources import comes_from
 from migrations_app.inventory.facts.workloads import placement_mentions
@@ -16,7 +17,6 @@ from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.karpenter import labels
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import doc, meta
-from migrations_app.use_cases.collect.collect import collect
 from tests.fakes.cluster_api import FakeCluster
 
 CONSTRAINT = ServedResource(

@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig, try_kubeconfig
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import lifecycle, worker
 from migrations_app.use_cases.runtime.connections import connect
 from tests.actions.on_server import QUICK, carried_out, installed, plan_of, previewed, put, registered

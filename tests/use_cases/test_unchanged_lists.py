@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect import list_cache
+from migrations_app.collect.collect import collect
+from migrations_app.collect.list_cache import LONGEST, MOST_PAUSES, KeptPart, PartMemory
 from migrations_app.errors import Expired, Forbidden, InvalidResponse, ReadError, TimedOut
 from migrations_app.inventory.parts import Unseen
 from migrations_app.samples import fleet
-from migrations_app.use_cases.collect import list_cache
-from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.collect.list_cache import LONGEST, MOST_PAUSES, KeptPart, PartMemory
 from tests.fakes.cluster_api import FakeCluster
 
 NOW = datetime(2026, 11, 23, 8, tzinfo=UTC)

@@ -9,12 +9,12 @@ from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.clients.kubernetes.transport import TokenSource
 from migrations_app.clients.kubernetes.writer import KUBE_SYSTEM
+from migrations_app.collect.reading import HOME_NAMESPACES
 from migrations_app.errors import KarpdashError, ReadError
 from migrations_app.inventory.objects.karpenter import ServerVersion
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.readiness.rbac.roles import SCANNED_KINDS, MissingPermission, scan_roles
-from migrations_app.use_cases.collect.reading import HOME_NAMESPACES
 from migrations_app.use_cases.runtime.connections import limits, network_policy
 
 

@@ -9,12 +9,12 @@ import msgspec
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.collect.collect import collect
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import labels
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.instance_sizes import ZONE
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
 from migrations_app.use_cases.rehearsals.play import Failure, set_up
 from migrations_app.use_cases.rehearsals.python_gc import seldom_collected

@@ -7,12 +7,12 @@ from typing import Any
 
 from migrations_app.actions.plan import Plan, RolloutLimits
 from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.simulator.karpenter.provisioning import pool_limits
 from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
-from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
 from migrations_app.use_cases.rehearsals.python_gc import seldom_collected

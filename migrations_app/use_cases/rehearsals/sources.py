@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from migrations_app.clients.kubernetes.api import ClusterApi
-from migrations_app.use_cases.collect.collect import ProgressListener
+from migrations_app.collect.collect import ProgressListener
 from migrations_app.use_cases.scans.one_off import Reachable, bundle_name, open_kubeconfig, opened_bundle
 
 T = TypeVar("T")

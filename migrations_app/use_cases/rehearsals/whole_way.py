@@ -13,6 +13,7 @@ from migrations_app.actions.plan import RolloutLimits
 from migrations_app.actions.rehearsable import restarts_workloads
 from migrations_app.checks.base import Finding
 from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, KarpdashError
 from migrations_app.inventory.inventory import noting
 from migrations_app.inventory.objects.karpenter import CRD
@@ -28,7 +29,6 @@ from migrations_app.readiness.runbook.hop_work import state_after_upgrade, state
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.twin.ports.reading import TwinReader
-from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
 from migrations_app.use_cases.rehearsals.python_gc import seldom_collected

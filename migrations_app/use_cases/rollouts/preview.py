@@ -24,6 +24,8 @@ from migrations_app.actions.undo import without_uid
 from migrations_app.checks.render.helm import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, from_archive, from_folder, pull_chart, read_registry
 from migrations_app.clients.kubernetes.api import Writer
+from migrations_app.collect.aws_capacity import collect_capacity, unread_capacity
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.aws_facts.capacity_room import capacity_lines
 from migrations_app.inventory.facts.controller import CHART
@@ -36,8 +38,6 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.readiness import stage
 from migrations_app.samples.changeable import charts
 from migrations_app.use_cases.audit.log import WORKER
-from migrations_app.use_cases.collect.aws_capacity import collect_capacity, unread_capacity
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.backups import export, keep_diffs
 from migrations_app.use_cases.rollouts.helm.backup import diffs_of_runs, export_release

@@ -2,11 +2,11 @@
 
 from migrations_app.clients.bundle.bundle import Bundle
 from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.collect.aws import add_aws, refuse_aws, with_policies
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import CollectResult
-from migrations_app.use_cases.collect.aws import add_aws, refuse_aws, with_policies
 from migrations_app.use_cases.runtime.connections import connect_aws
 
 

@@ -17,6 +17,8 @@ from django.utils import timezone
 from migrations_app.checks.base import Check, Finding
 from migrations_app.checks.registry import all_checks
 from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.collect.collect import ProgressListener
+from migrations_app.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, noting
 from migrations_app.models.cluster import Cluster
@@ -24,8 +26,6 @@ from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
 from migrations_app.readiness.report import CollectResult
 from migrations_app.readiness.runbook.one_check import judge_one_check, stored_answer
-from migrations_app.use_cases.collect.collect import ProgressListener
-from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.use_cases.runtime.connections import connect, limits
 from migrations_app.use_cases.runtime.counters import calls_by_name
 from migrations_app.use_cases.scans.aws_access import with_aws_parts

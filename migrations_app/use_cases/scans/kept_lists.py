@@ -13,10 +13,10 @@ from django.conf import settings
 
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.collect.list_cache import KeptPart, PartMemory
 from migrations_app.errors import InvalidSetting
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import KeptList
-from migrations_app.use_cases.collect.list_cache import KeptPart, PartMemory
 from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 

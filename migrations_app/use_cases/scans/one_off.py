@@ -19,13 +19,13 @@ from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.clients.local_files import beginning, is_stdin
+from migrations_app.collect.aws import with_policies
+from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import ScanResult
-from migrations_app.use_cases.collect.aws import with_policies
-from migrations_app.use_cases.collect.collect import ProgressListener, collect
 
 LARGEST_KUBECONFIG = 1024 * 1024
 SECONDS = 600.0

@@ -6,14 +6,14 @@ import msgspec
 from django.utils import timezone
 
 from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.collect.aws import with_policies
+from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.waivers import apply
-from migrations_app.use_cases.collect.aws import with_policies
-from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans.aws_access import with_aws_parts
 

@@ -15,13 +15,13 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from migrations_app.clients.agents.agent_line import NO_LINE
+from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.remaining import remaining
 from migrations_app.readiness.report import CollectResult, PartLine, ScanResult
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.aws_access import with_aws_parts

@@ -11,12 +11,12 @@ from migrations_app.actions.conditions import FieldEquals
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import open_live
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.parts import OtherVersion, Seen
 from migrations_app.models.rollout import Exported
 from migrations_app.readiness.action_offers import by_check, offers
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.installation import Crds, Install, controller, crds
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import worker
 from migrations_app.use_cases.rollouts.approvals import approve, request_approval
 from migrations_app.use_cases.rollouts.lifecycle import start

@@ -9,10 +9,10 @@ from migrations_app.clients.aws.client import open_aws
 from migrations_app.clients.aws.cross_account import AwsCredentials, AwsLimits, ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
+from migrations_app.collect.aws import collect_aws
 from migrations_app.errors import InvalidResponse, ReadError, ServerFailed
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES
 from migrations_app.inventory.parts import Unseen
-from migrations_app.use_cases.collect.aws import collect_aws
 from tests.fakes.aws_api import PLACE
 from tests.fakes.aws_inventory import an_inventory
 

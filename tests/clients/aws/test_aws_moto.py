@@ -13,11 +13,11 @@ from migrations_app.clients.aws.client import open_aws
 from migrations_app.clients.aws.cross_account import ClusterAccountAccess, OwnIdentity
 from migrations_app.clients.aws.permissions import RIGHTS
 from migrations_app.clients.aws.session import AwsSession
+from migrations_app.collect.aws import collect_aws
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES
 from migrations_app.inventory.objects.capacity import VcpuQuota
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import Seen, Unseen
-from migrations_app.use_cases.collect.aws import collect_aws
 from tests.clients.aws.moto_account import (
     ACCOUNT,
     ANYTHING,

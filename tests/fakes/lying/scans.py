@@ -9,11 +9,11 @@ from functools import cache
 
 from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
+from migrations_app.collect import parts
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, Report
-from migrations_app.use_cases.collect import parts
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.judging import crashes
 from tests.clients.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire

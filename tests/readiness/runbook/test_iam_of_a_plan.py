@@ -14,6 +14,8 @@ from msgspec.structs import replace as with_fields
 from migrations_app.checks.changes import Change, IamStatements, leaves
 from migrations_app.checks.shared.iam_room import placed_policies
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.aws import add_aws, with_policies
+from migrations_app.collect.collect import collect
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT
 from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED
 from migrations_app.inventory.inventory import Inventory
@@ -27,8 +29,6 @@ from migrations_app.readiness.runbook.hop_work import changes_of
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.samples.aws_account import ACCOUNT
 from migrations_app.samples.fleet import aws, files, find, stories
-from migrations_app.use_cases.collect.aws import add_aws, with_policies
-from migrations_app.use_cases.collect.collect import collect
 from tests import builders_iam
 from tests.acceptance.judged_faults import ONE_WORKER
 from tests.builders import case_at

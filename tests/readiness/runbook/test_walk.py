@@ -11,6 +11,7 @@ from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.registry import all_checks
 from migrations_app.clients.bundle.bundle import open_bundle
+from migrations_app.collect.collect import collect
 from migrations_app.inventory.inventory import FIELDS, Inventory, noting, once
 from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import path
@@ -24,7 +25,6 @@ from migrations_app.readiness.runbook.work_order import ordered_by_needs
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.readiness.verdict import hop_lines
 from migrations_app.samples import fleet
-from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.judging import as_list, collected

@@ -3,12 +3,12 @@
 import pytest
 
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
+from migrations_app.collect.collect import collect
 from migrations_app.errors import InvalidInput, InvalidKubeconfig, ReadError
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.use_cases.clusters.credentials import replace_kubeconfig
-from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.runtime import connections
 from migrations_app.use_cases.runtime.connections import connect, connect_aws, connect_writer
 from migrations_app.use_cases.samples import clusters

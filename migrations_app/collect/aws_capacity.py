@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from migrations_app.clients.aws.client import AwsApi
+from migrations_app.collect.aws_reader import AwsReading, part, read_one
 from migrations_app.inventory.aws_facts.replacement_need import OWNERS
 from migrations_app.inventory.aws_facts.subnet_selection import selected_subnets, selector_keys
 from migrations_app.inventory.facts.ownership import ownership
@@ -14,7 +15,6 @@ from migrations_app.inventory.objects.aws import NO_AWS, AwsSeen
 from migrations_app.inventory.objects.capacity import InstanceOffering, Subnet
 from migrations_app.inventory.parts import Part, Seen, Unseen
 from migrations_app.karpenter.vcpu_quotas import is_instance_type
-from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_one
 
 CAPACITY_PARTS = ("subnets", "quotas", "reservations", "offerings")
 MOST_TYPES = 300

@@ -18,11 +18,11 @@ import msgspec
 
 import migrations_app
 from migrations_app.clients.kubernetes.api import Resource, WatchingApi
+from migrations_app.collect.parts import Job
+from migrations_app.collect.reading import ListNote, Parts, Reading
 from migrations_app.errors import ReadError
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Part, Seen, is_whole
-from migrations_app.use_cases.collect.parts import Job
-from migrations_app.use_cases.collect.reading import ListNote, Parts, Reading
 
 LEAST: Final = 2000
 """Minimum number of objects for a proof: a shorter list is read as fast."""
@@ -37,7 +37,7 @@ SHARE: Final = 8
 SPARE: Final = 10
 """Seconds that a proof may take besides its watch. Afterwards there has to be time left to read the list twice."""
 MOMENT: Final = "%Y-%m-%dT%H:%M:%SZ"
-_READ_BY: Final = ("clients/kubernetes", "inventory", "karpenter", "use_cases/collect")
+_READ_BY: Final = ("clients/kubernetes", "inventory", "karpenter", "collect")
 """The source folders that affect a part: after a change in them, stored parts are not used."""
 _DECODERS: Final[Mapping[str, "msgspec.json.Decoder[Seen[Any]]"]] = {
     "pods": msgspec.json.Decoder(Seen[o.PodGroup]),

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from migrations_app.clients.helm.records import PENDING
 from migrations_app.clients.helm.releases import read_release
 from migrations_app.clients.kubernetes.api import ListPage
+from migrations_app.collect.reading import Parts, Reading
 from migrations_app.errors import Forbidden, ReadError
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
-from migrations_app.use_cases.collect.reading import Parts, Reading
 
 
 @dataclass(slots=True)

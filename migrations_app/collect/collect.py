@@ -11,15 +11,15 @@ from typing import Any
 from msgspec import UNSET
 
 from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.collect import missing_conversion
+from migrations_app.collect import parts as readers
+from migrations_app.collect.list_cache import PartMemory
+from migrations_app.collect.reading import Parts, Reading
 from migrations_app.errors import ReadError
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_CONVERTED, Behind, Part, Seen, Unseen
 from migrations_app.inventory.struct_types import build_structs
 from migrations_app.readiness.report import CollectResult, PartLine
-from migrations_app.use_cases.collect import missing_conversion
-from migrations_app.use_cases.collect import parts as readers
-from migrations_app.use_cases.collect.list_cache import PartMemory
-from migrations_app.use_cases.collect.reading import Parts, Reading
 
 PARALLEL = 4
 """Concurrent list requests: enough to hide latency, few enough for an API server under load."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from migrations_app.clients.kubernetes.api import Resource
+from migrations_app.collect.reading import Parts, Reading
 from migrations_app.errors import ReadError
 from migrations_app.inventory.facts.content_version import (
     BETA,
@@ -16,7 +17,6 @@ from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodeClaim, 
 from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.use_cases.collect.reading import Parts, Reading
 
 V = TypeVar("V", NodePool, NodeClaim, EC2NodeClass)
 

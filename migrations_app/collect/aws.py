@@ -10,6 +10,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from migrations_app.clients.aws.client import AwsApi
+from migrations_app.collect.aws_capacity import capacity_jobs
+from migrations_app.collect.aws_reader import AwsReading, part, read_one
+from migrations_app.collect.aws_roles import controller_roles, instance_profiles, node_roles, simulation
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.remedies import document_of, size_of
@@ -33,9 +36,6 @@ from migrations_app.inventory.objects.aws import (
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, Unseen
 from migrations_app.readiness.report import CollectResult, PartLine
 from migrations_app.readiness.stage import detect_running_release
-from migrations_app.use_cases.collect.aws_capacity import capacity_jobs
-from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_one
-from migrations_app.use_cases.collect.aws_roles import controller_roles, instance_profiles, node_roles, simulation
 
 PARALLEL = 4
 """Number of parts read concurrently: few, because IAM throttles early."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from migrations_app.clients.kubernetes.api import ListPage
+from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repeated
 from migrations_app.errors import NotServed
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.objects import cluster as rules
@@ -11,7 +12,6 @@ from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.inventory.parse import read_crd
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
-from migrations_app.use_cases.collect.reading import Parts, Reading, lists_of, refuse_repeated
 
 N = TypeVar("N", bound=NamedObject)
 

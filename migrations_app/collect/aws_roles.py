@@ -7,6 +7,7 @@ its service account's annotation or its settings. SimulatePrincipalPolicy is com
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from migrations_app.collect.aws_reader import AwsReading, boundary, each, part, policies, read_one, role_part
 from migrations_app.errors import ReadError
 from migrations_app.iam.policy import IamPolicy, parse_policy
 from migrations_app.iam.site import AwsSite
@@ -33,7 +34,6 @@ from migrations_app.inventory.objects.aws import (
 )
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, UnparsableObject, Unseen
-from migrations_app.use_cases.collect.aws_reader import AwsReading, boundary, each, part, policies, read_one, role_part
 
 
 def instance_profiles(reading: AwsReading) -> Part[InstanceProfile]:

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from migrations_app.clients.kubernetes.api import ListPage, Resource
+from migrations_app.collect.reading import Parts, Reading, refuse_repeated
 from migrations_app.errors import NotServed
 from migrations_app.inventory.facts.delivery_sources import SourceName, source_names
 from migrations_app.inventory.metric_queries import WORD, read_monitor
@@ -23,7 +24,6 @@ from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repeated
 
 N = TypeVar("N", bound=NamedObject)
 ItemReader: TypeAlias = Callable[[msgspec.Raw], N | UnparsableObject | None]

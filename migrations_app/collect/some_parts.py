@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from migrations_app.clients.kubernetes.api import ClusterApi
+from migrations_app.collect import missing_conversion
+from migrations_app.collect import parts as readers
+from migrations_app.collect.collect import PartsRun, ProgressListener, taken_at, thread_pool
+from migrations_app.collect.reading import Reading
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen
-from migrations_app.use_cases.collect import missing_conversion
-from migrations_app.use_cases.collect import parts as readers
-from migrations_app.use_cases.collect.collect import PartsRun, ProgressListener, taken_at, thread_pool
-from migrations_app.use_cases.collect.reading import Reading
 
 ALWAYS = ("version", "discovery", "crds", "controller")
 """Parts that the readers of other parts use."""

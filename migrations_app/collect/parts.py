@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from migrations_app.clients.kubernetes.api import ListPage, Resource, Served
+from migrations_app.collect import helm_releases, rbac_and_crds, surroundings
+from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repeated
 from migrations_app.errors import InvalidResponse, NotServed
 from migrations_app.inventory.aws_facts.pod_addresses import is_vpc_cni
 from migrations_app.inventory.facts import controller
@@ -23,8 +25,6 @@ from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.inventory.pod_groups import PodGrouper, names_karpenter
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.use_cases.collect import helm_releases, rbac_and_crds, surroundings
-from migrations_app.use_cases.collect.reading import Parts, Reading, lists_of, refuse_repeated
 
 N = TypeVar("N", bound=o.NamedObject)
 F = TypeVar("F", PodGrouper, MetricQueryCollector)
