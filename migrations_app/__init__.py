@@ -16,6 +16,7 @@ campaigns/      one recipe over many clusters: waves, limits and gates
 clients/        the network: API servers, AWS, Helm, bundles
 models/         rows; queries/ reads them
 collect/        reads one cluster into an inventory
+execution/      carries out the steps of a plan, and proves them beforehand
 twin/           a Kubernetes API server in memory
 use_cases/      changes rows and clusters
 tasks.py        Celery tasks

@@ -9,7 +9,7 @@ from tests.sentences import read_in, readers
 SERVERS = "the words of a server, which gives no code for it"
 ALLOWED = {
     "migrations_app/clients/kubernetes/errors.py: 'system:anonymous' in error_status.message": SERVERS,
-    "migrations_app/use_cases/rollouts/proof.py: 'dry run' in result.message.lower().replace('dryrun', 'dry run')"
+    "migrations_app/execution/proof.py: 'dry run' in result.message.lower().replace('dryrun', 'dry run')"
     ".replace('-', ' ')": SERVERS,
     "migrations_app/use_cases/rollouts/journal.py: work.row.waits_for != text": "writes only a new one",
     "karpdash/processes/up.py: str(error).strip().partition('\\n')": "shows the first line of what a database says",

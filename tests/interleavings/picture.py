@@ -16,11 +16,11 @@ from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position
 from migrations_app.clients.kubernetes.api import WriteResult
 from migrations_app.errors import KarpdashError
+from migrations_app.execution.interface import Intent
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Attempt, Lease, Rollout
 from migrations_app.models.scan import Scan
-from migrations_app.use_cases.rollouts.execution import Intent
 from migrations_app.use_cases.rollouts.journal import ExecutionContext
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from tests.interleavings.actors import HaltedWorker

@@ -16,9 +16,10 @@ from django.db import connection
 from migrations_app.actions import states
 from migrations_app.clients.kubernetes import writer
 from migrations_app.clients.kubernetes.api import WriteResult
+from migrations_app.execution import steps
+from migrations_app.execution.interface import Intent
 from migrations_app.models.rollout import Lease, Rollout
-from migrations_app.use_cases.rollouts import journal, lease, lifecycle, steps, transitions, worker
-from migrations_app.use_cases.rollouts.execution import Intent
+from migrations_app.use_cases.rollouts import journal, lease, lifecycle, transitions, worker
 from migrations_app.use_cases.rollouts.journal import ExecutionContext
 from tests.interleavings.invariants import (
     CRASH,

@@ -16,10 +16,11 @@ from django.db import connection, transaction
 from migrations_app.access import Person
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.plan import Plan
+from migrations_app.execution import steps
 from migrations_app.models.rollout import Rollout
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.audit.log import Actor
-from migrations_app.use_cases.rollouts import lease, steps, worker
+from migrations_app.use_cases.rollouts import lease, worker
 from tests.builders_rollouts import a_plan, a_rollout, an_approval
 from tests.builders_rows import a_cluster
 from tests.interleavings.actors import RELEASE, TRANSACTION, HaltedWorker, WorkerTime, halted

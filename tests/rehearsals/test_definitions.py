@@ -9,6 +9,7 @@ from migrations_app.actions.plan import Plan, RolloutLimits, numbered
 from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.collect.collect import collect
+from migrations_app.execution.proof import prove_steps
 from migrations_app.readiness.runbook.effects.places import with_parts
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.changeable import charts
@@ -21,7 +22,6 @@ from migrations_app.use_cases.rehearsals.reading import read_objects
 from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE
 from migrations_app.use_cases.rehearsals.surroundings import surroundings
 from migrations_app.use_cases.rehearsals.twin_access import RehearsalWriter
-from migrations_app.use_cases.rollouts.proof import prove_steps
 
 LIMITS = RolloutLimits()
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -151,9 +151,9 @@ class _Jumping:
                 self.wrong.append("a scan was published twice")
 
     def lease(self) -> None:
+        from migrations_app.execution.interface import LeaseLost
         from migrations_app.models.cluster import Cluster
         from migrations_app.use_cases.rollouts import lease
-        from migrations_app.use_cases.rollouts.execution import LeaseLost
 
         taken = lease.take(Cluster.objects.order_by("name")[0].pk, f"w-{self.dice.random()}")
         self.leases = [*self.leases[-3:], *([taken] if taken else [])]

@@ -11,13 +11,13 @@ from migrations_app.actions.changes import ObjectTarget, deletion
 from migrations_app.actions.conditions import Deleted
 from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step, canonical, numbered
 from migrations_app.actions.request import ObjectVersion
+from migrations_app.execution.interface import RolloutHalted
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.audit.delivery_lag import MOST_EVENTS
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease, worker
-from migrations_app.use_cases.rollouts.execution import RolloutHalted
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
 from tests.use_cases.audit import with_sinks, write
 

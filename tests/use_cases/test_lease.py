@@ -7,10 +7,10 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from migrations_app.execution.interface import LeaseLost
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Lease
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.execution import LeaseLost
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 pytestmark = pytest.mark.django_db

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from migrations_app.access import RIGHTS, ROLES, EffectivePermissions
 from migrations_app.errors import Conflict, NotFound, PermissionDenied
+from migrations_app.execution.interface import RolloutHalted
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.queries.clusters.detail import cluster_head
@@ -21,7 +22,6 @@ from migrations_app.queries.visibility import (
 from migrations_app.use_cases.accounts.rights import named_over, over
 from migrations_app.use_cases.rollouts import approvals, drafts, lifecycle
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest
-from migrations_app.use_cases.rollouts.execution import RolloutHalted
 from migrations_app.use_cases.rollouts.limits import refuse_without_right
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rollouts import a_rollout, an_approval

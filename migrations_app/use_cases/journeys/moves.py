@@ -7,6 +7,7 @@ import msgspec
 from django.db import transaction
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import StepEvidence
 from migrations_app.journeys.next_move import NODES_SKIPPED, Move
 from migrations_app.journeys.states import after, after_step
@@ -18,7 +19,6 @@ from migrations_app.use_cases.journeys.lifecycle import pause_for_person
 from migrations_app.use_cases.journeys.preview import WorkToEnqueue
 from migrations_app.use_cases.journeys.scans import ask_for_scan
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
-from migrations_app.use_cases.rollouts.execution import LeaseLost
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 WORK = JourneyRollout.Purpose.WORK

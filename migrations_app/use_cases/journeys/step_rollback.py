@@ -15,6 +15,7 @@ from django.utils import timezone
 from migrations_app.access import Person, may_start
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import step_evidence
 from migrations_app.journeys.next_move import Do, Move, RolloutSeen
 from migrations_app.journeys.rollback import BACK_NEEDED, NO_RETURN, RollbackFacts, RollbackMove, next_rollback_move
@@ -36,7 +37,6 @@ from migrations_app.use_cases.journeys.preview import WorkToEnqueue
 from migrations_app.use_cases.journeys.scans import ask_for_scan, report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, store
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
-from migrations_app.use_cases.rollouts.execution import LeaseLost
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 

@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.errors import Conflict
+from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import StepEvidence, step_evidence
 from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.states import after
@@ -34,7 +35,6 @@ from migrations_app.use_cases.journeys.preview import WorkToEnqueue, prepare_jou
 from migrations_app.use_cases.journeys.scans import report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, store
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.execution import LeaseLost
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 log = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position
-from migrations_app.simulator.clock import SimulatorClock
-from migrations_app.use_cases.rollouts.execution import (
+from migrations_app.execution.interface import (
     COUNTED,
     HOUR,
     AttemptLine,
@@ -23,6 +22,7 @@ from migrations_app.use_cases.rollouts.execution import (
     Intent,
     hourly_wait_text,
 )
+from migrations_app.simulator.clock import SimulatorClock
 
 NAME = "rehearsal"
 _COUNTS = ("", "unknown", "applied")

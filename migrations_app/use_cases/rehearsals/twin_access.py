@@ -8,6 +8,7 @@ import msgspec
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.clients.kubernetes.api import ListPage, Resource
 from migrations_app.errors import NotServed, ServerFailed
+from migrations_app.execution.gates import PENDING
 from migrations_app.manifests import JsonMap
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.cluster_state import ClusterState
@@ -15,7 +16,6 @@ from migrations_app.twin.answers import RequestRefused
 from migrations_app.twin.ports.controllers import TwinControllers
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
-from migrations_app.use_cases.rollouts.gates import PENDING
 
 T = TypeVar("T")
 ON_NODE = "spec.nodeName="

@@ -7,9 +7,9 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 
 from migrations_app.errors import Conflict
+from migrations_app.execution.interface import LeaseLost, RolloutHalted
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import lease
-from migrations_app.use_cases.rollouts.execution import LeaseLost, RolloutHalted
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 MOST = 3

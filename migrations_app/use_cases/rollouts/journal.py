@@ -23,6 +23,7 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position, skipped_step_ids
 from migrations_app.errors import Conflict
+from migrations_app.execution.interface import AttemptLine, AttemptOutcome, Intent, LeaseLost, RolloutHalted
 from migrations_app.models.rehearsal import RunRecord
 from migrations_app.models.rollout import Attempt, NodeSkip, Rollout, RolloutSample
 from migrations_app.queries.rollouts.policies import everything_stopped
@@ -30,7 +31,6 @@ from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease, limits
 from migrations_app.use_cases.rollouts.attempts import reset_attempts
-from migrations_app.use_cases.rollouts.execution import AttemptLine, AttemptOutcome, Intent, LeaseLost, RolloutHalted
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 NAMES = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")

@@ -9,8 +9,8 @@ from datetime import timedelta
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
+from migrations_app.execution.interface import LeaseLost
 from migrations_app.models.rollout import Lease
-from migrations_app.use_cases.rollouts.execution import LeaseLost
 
 TTL = timedelta(seconds=60)
 RENEW_SECONDS = 15

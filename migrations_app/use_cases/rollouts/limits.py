@@ -7,10 +7,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.actions.plan import Plan, Step
+from migrations_app.execution.interface import COUNTED, HOUR, RolloutHalted, hourly_wait_text
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.use_cases.accounts.rights import named_over
-from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hourly_wait_text
 from migrations_app.use_cases.rollouts.start_checks import why_closed
 
 

@@ -27,6 +27,13 @@ from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.collect.aws_capacity import collect_capacity, unread_capacity
 from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
+from migrations_app.execution.proof import (
+    ProofResult,
+    permissions_to_execute,
+    permissions_to_read,
+    prove_steps,
+    refuse_missing_rights,
+)
 from migrations_app.inventory.aws_facts.capacity_room import capacity_lines
 from migrations_app.inventory.facts.controller import CHART
 from migrations_app.inventory.inventory import Inventory
@@ -43,13 +50,6 @@ from migrations_app.use_cases.rollouts.backups import export, keep_diffs
 from migrations_app.use_cases.rollouts.helm.backup import diffs_of_runs, export_release
 from migrations_app.use_cases.rollouts.helm.planning import HelmPreview, propose
 from migrations_app.use_cases.rollouts.helm.values import delivery_edits
-from migrations_app.use_cases.rollouts.proof import (
-    ProofResult,
-    permissions_to_execute,
-    permissions_to_read,
-    prove_steps,
-    refuse_missing_rights,
-)
 from migrations_app.use_cases.rollouts.start_checks import policy_of
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect, connect_aws, connect_writer, limits, network_policy

@@ -24,15 +24,15 @@ from migrations_app.actions.plan import PLANNER, Plan, stored_digest
 from migrations_app.actions.states import WORKING
 from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
+from migrations_app.execution.interface import LeaseLost, RolloutHalted
+from migrations_app.execution.steps import carry_out, refuse_other_cluster
 from migrations_app.models.rollout import Lease, Rollout
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease
 from migrations_app.use_cases.rollouts.attempts import counting_attempt, halt_crash_loop
-from migrations_app.use_cases.rollouts.execution import LeaseLost, RolloutHalted
 from migrations_app.use_cases.rollouts.helm.runs import HelmWriter, runs_helm
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested, report_waiting
 from migrations_app.use_cases.rollouts.lease import LeaseToken
-from migrations_app.use_cases.rollouts.steps import carry_out, refuse_other_cluster
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect_writer
 

@@ -18,6 +18,7 @@ from migrations_app.actions.plan import Plan, RolloutLimits, canonical, numbered
 from migrations_app.actions.states import GATE
 from migrations_app.collect.aws import add_aws
 from migrations_app.collect.collect import collect
+from migrations_app.execution.proof import prove_steps
 from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Approval, Attempt, Rollout
@@ -35,7 +36,6 @@ from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.audit.log import Actor, Event, record
-from migrations_app.use_cases.rollouts.proof import prove_steps
 from migrations_app.use_cases.samples.people import PEOPLE
 from migrations_app.use_cases.scans.store import publish_past
 from migrations_app.use_cases.twins.state import MINOR

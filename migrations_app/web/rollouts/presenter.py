@@ -23,13 +23,13 @@ from migrations_app.actions.gate import BlockedEviction, ClusterCounters
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, step_lines
 from migrations_app.actions.states import about_one_node
+from migrations_app.execution import gates
 from migrations_app.manifests.text_lines import one_line
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.queries.rollouts.rollouts import RolloutRow
 from migrations_app.texts import text as _
-from migrations_app.use_cases.rollouts import gates
 from migrations_app.use_cases.rollouts.approvals import TYPED
 from migrations_app.use_cases.rollouts.backups import diffs_of
 from migrations_app.use_cases.rollouts.drafts import MAY_BE_ROLLED_BACK

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from migrations_app.execution import steps
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
-from migrations_app.use_cases.rollouts import steps, worker
+from migrations_app.use_cases.rollouts import worker
 from tests.servers.fault_proxy import FaultProxy
 from tests.use_cases.rollouts.journal_check import complaints_of
 

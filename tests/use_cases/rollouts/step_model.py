@@ -1,8 +1,8 @@
 """A model of two workers at one step, explored completely: crashes, lost leases and late requests in every
 order (A15).
 
-It mirrors use_cases/rollouts/steps.py and attempts.py; the standing of a step comes from actions/states.py. `without`
-names guards that are removed, to show that each is needed.
+It mirrors execution/steps.py and use_cases/rollouts/attempts.py; the standing of a step comes from
+actions/states.py. `without` names guards that are removed, to show that each is needed.
 """
 
 from collections import deque

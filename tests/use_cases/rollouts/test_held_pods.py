@@ -8,7 +8,7 @@ import pytest
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Terminating
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters, Gate
-from migrations_app.use_cases.rollouts.gates import cluster_counters
+from migrations_app.execution.gates import cluster_counters
 from migrations_app.use_cases.runtime.connections import connect_writer
 from tests.use_cases.rollouts.building import advanced, deleting, ended, node, rollout
 

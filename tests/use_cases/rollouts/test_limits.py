@@ -8,9 +8,10 @@ from django.utils import timezone
 
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import RolloutLimits
+from migrations_app.execution import steps
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
-from migrations_app.use_cases.rollouts import attempts, journal, lease, limits, steps, worker
+from migrations_app.use_cases.rollouts import attempts, journal, lease, limits, worker
 from tests.use_cases.rollouts.building import (
     APPLIED,
     NODE_PATH,

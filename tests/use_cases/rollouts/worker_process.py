@@ -121,9 +121,9 @@ def chain() -> bool:
 
 
 def _work(row: uuid.UUID, *, point: str, nth: int, how: signal.Signals) -> None:
+    from migrations_app.execution import steps as request
     from migrations_app.models.rollout import Rollout
     from migrations_app.use_cases.rollouts import journal, lease, worker
-    from migrations_app.use_cases.rollouts import steps as request
 
     lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=TTL), RENEW  # type: ignore[assignment]  # tests only
     request.DEADLINE_SECONDS, request.SPARE_SECONDS = DEADLINE, SPARE

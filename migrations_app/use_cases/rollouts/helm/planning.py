@@ -22,14 +22,14 @@ from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.conversion.chart_values.trees import hidden
 from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
 from migrations_app.errors import InvalidInput
+from migrations_app.execution.controller_seen import images_of
+from migrations_app.execution.helm_hooks import hook_requests
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.manifests import JsonMap
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.stage import detect_running_release
-from migrations_app.use_cases.rollouts.helm.controller_seen import images_of
-from migrations_app.use_cases.rollouts.helm.hooks import hook_requests
 from migrations_app.use_cases.rollouts.helm.run_input import chart_for, helm_tool, values_after
 from migrations_app.use_cases.rollouts.helm.values import typed_changes
 from migrations_app.use_cases.runtime.agent_lines import refuse_without_helm

@@ -13,8 +13,8 @@ from migrations_app.actions.states import SKIP, Position, begins_batch
 from migrations_app.clients.helm.records import SettledRun, settled_run
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
-from migrations_app.manifests import JsonMap
-from migrations_app.use_cases.rollouts.execution import (
+from migrations_app.execution.gates import note_baseline, pass_gate
+from migrations_app.execution.interface import (
     AttemptLine,
     AttemptOutcome,
     Execution,
@@ -22,7 +22,7 @@ from migrations_app.use_cases.rollouts.execution import (
     LeaseLost,
     RolloutHalted,
 )
-from migrations_app.use_cases.rollouts.gates import note_baseline, pass_gate
+from migrations_app.manifests import JsonMap
 
 
 def carry_out(work: Execution, writer: Writer, *, position: Position) -> bool:

@@ -29,6 +29,8 @@ from migrations_app.actions.states import GATE, Position, batch_of
 from migrations_app.actions.targets.nodes import PROTECTING, STAYS_WITH_NODE
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed, ReadError
+from migrations_app.execution.controller_seen import controller_seen
+from migrations_app.execution.interface import Execution, RolloutHalted
 from migrations_app.inventory.facts.controller import ZONE
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.facts.workloads import selects
@@ -37,8 +39,6 @@ from migrations_app.inventory.objects.workloads import LabelSelector
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import CORE_GROUP
 from migrations_app.manifests.natural_order import natural
-from migrations_app.use_cases.rollouts.execution import Execution, RolloutHalted
-from migrations_app.use_cases.rollouts.helm.controller_seen import controller_seen
 
 T = TypeVar("T")
 MOST_BLOCKED = 50
