@@ -18,6 +18,7 @@ models/         rows; queries/ reads them
 collect/        reads one cluster into an inventory
 execution/      carries out the steps of a plan, and proves them beforehand
 twin/           a Kubernetes API server in memory
+rehearsals/     plays a plan on a twin before it is carried out on the cluster
 use_cases/      changes rows and clusters
 tasks.py        Celery tasks
 web/            serves browsers, api/ other tools, cli/ terminals; templatetags/ helps the templates

@@ -11,14 +11,14 @@ from migrations_app.collect.collect import collect
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
+from migrations_app.rehearsals.document import RehearsalPlay, stored
+from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.planning import UNNAMED, plan_on
+from migrations_app.rehearsals.play import Failure, no_check, set_up
+from migrations_app.rehearsals.reading import read_objects
+from migrations_app.rehearsals.rehearse import NO_FAILURE
+from migrations_app.rehearsals.surroundings import surroundings
 from migrations_app.use_cases.clusters.registration import Details, register_bundle
-from migrations_app.use_cases.rehearsals.document import RehearsalPlay, stored
-from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
-from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, no_check, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
-from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE
-from migrations_app.use_cases.rehearsals.surroundings import surroundings
 from tests.builders_rollouts import a_rollout
 from tests.rehearsals.scene import Scene
 

@@ -11,11 +11,11 @@ from migrations_app.errors import AddressRefused, InvalidInput
 
 if TYPE_CHECKING:
     from migrations_app.actions.plan import RolloutLimits
-    from migrations_app.use_cases.rehearsals.play import Failure
-    from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest
-    from migrations_app.use_cases.rehearsals.result import RehearsalResult
-    from migrations_app.use_cases.rehearsals.sources import Play
-    from migrations_app.use_cases.rehearsals.way_result import WayResult
+    from migrations_app.rehearsals.play import Failure
+    from migrations_app.rehearsals.rehearse import RehearsalRequest
+    from migrations_app.rehearsals.result import RehearsalResult
+    from migrations_app.rehearsals.way_result import WayResult
+    from migrations_app.use_cases.rehearsal_runs.sources import Play
 
 T = TypeVar("T")
 FULL_ZONE = "full-zone="
@@ -28,8 +28,8 @@ def run(argv: list[str]) -> int:
     """
     options = make_parser().parse_args(argv)
     from migrations_app.readiness.outputs.json_schema import written
-    from migrations_app.use_cases.rehearsals.text import render
-    from migrations_app.use_cases.rehearsals.way_result import render_way
+    from migrations_app.rehearsals.text import render
+    from migrations_app.rehearsals.way_result import render_way
 
     if options.to is not None:
         way = _way(options)
@@ -83,14 +83,14 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _rollout(options: argparse.Namespace) -> "RehearsalResult":
-    from migrations_app.use_cases.rehearsals.rehearse import rehearse_cluster
+    from migrations_app.rehearsals.rehearse import rehearse_cluster
 
     request = _request(options)
     return _read_with(options, lambda api, name, on_part: rehearse_cluster(api, request, cluster=name, on_part=on_part))
 
 
 def _way(options: argparse.Namespace) -> "WayResult":
-    from migrations_app.use_cases.rehearsals.whole_way import WayRequest, rehearse_way
+    from migrations_app.rehearsals.whole_way import WayRequest, rehearse_way
 
     if options.fail:
         raise InvalidInput("goes with --action only", where="--fail")
@@ -107,7 +107,7 @@ def _way(options: argparse.Namespace) -> "WayResult":
 
 def _read_with(options: argparse.Namespace, play: "Play[T]") -> T:
     """Reads the cluster that the options name and returns the result of the play on it."""
-    from migrations_app.use_cases.rehearsals import sources
+    from migrations_app.use_cases.rehearsal_runs import sources
 
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
@@ -128,7 +128,7 @@ def _registered(name: str, play: "Play[T]", *, progress: Progress) -> T:
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()
-    from migrations_app.use_cases.rehearsals.registered_cluster import with_registered
+    from migrations_app.use_cases.rehearsal_runs.registered_cluster import with_registered
 
     return with_registered(name, play, on_part=progress.part)
 
@@ -143,7 +143,7 @@ def _limits(options: argparse.Namespace) -> "RolloutLimits":
 
 
 def _request(options: argparse.Namespace) -> "RehearsalRequest":
-    from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest
+    from migrations_app.rehearsals.rehearse import RehearsalRequest
 
     parameters = dict(_parameter(text, options.action) for text in options.set)
     return RehearsalRequest(options.action, parameters, _limits(options), _failure(options.fail), options.seed)
@@ -169,7 +169,7 @@ def _parameter(text: str, action: str) -> tuple[str, Any]:
 
 
 def _failure(text: str) -> "Failure":
-    from migrations_app.use_cases.rehearsals.play import Failure
+    from migrations_app.rehearsals.play import Failure
 
     match text:
         case "":

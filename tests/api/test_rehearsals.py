@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
-from migrations_app.use_cases.rehearsals.play import Failure
+from migrations_app.rehearsals.play import Failure
 from tests.api.conftest import Tool
 from tests.builders_rehearsals import a_rehearsal, played
 from tests.builders_rollouts import a_rollout, entitled

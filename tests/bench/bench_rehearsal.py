@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict, dataclass
 
 from migrations_app.actions.plan import MOST_STEPS, RolloutLimits
-from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
+from migrations_app.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
 from tests.bench.measure import MEGABYTE, ROOT, FailedError, Figures, measured
 from tests.rehearsals.scene import Scene
 

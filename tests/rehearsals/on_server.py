@@ -8,10 +8,10 @@ from typing import Any
 
 from migrations_app.collect.collect import collect
 from migrations_app.models.rollout import Attempt, Rollout
+from migrations_app.rehearsals.reading import read_objects
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.simulator import KarpenterSimulator
-from migrations_app.use_cases.rehearsals.reading import read_objects
 from migrations_app.use_cases.rollouts import worker
 from tests.actions.on_server import installed
 from tests.rehearsals.scene import Scene
@@ -63,7 +63,7 @@ def _put(server: ApiServer, document: Document, uids: dict[tuple[str, str], str]
 
 def behaviour_of(api: Any) -> Behaviour:
     """How a rehearsal has the simulator behave for this cluster."""
-    from migrations_app.use_cases.rehearsals.surroundings import surroundings
+    from migrations_app.rehearsals.surroundings import surroundings
 
     inventory = collect(api, cluster="shop").inventory
     return surroundings(read_objects(api, inventory), inventory).behaviour

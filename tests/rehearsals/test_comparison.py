@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from migrations_app.actions.observation import RunObservation
-from migrations_app.use_cases.rehearsals.comparison import ForecastComparison, compare
+from migrations_app.rehearsals.comparison import ForecastComparison, compare
 from tests.builders_rehearsals import played
 
 

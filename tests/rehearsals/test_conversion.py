@@ -2,11 +2,11 @@
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.collect.collect import collect
+from migrations_app.rehearsals.planning import UNNAMED
+from migrations_app.rehearsals.play import Failure, set_up
+from migrations_app.rehearsals.reading import read_objects
+from migrations_app.rehearsals.surroundings import surroundings
 from migrations_app.samples.fleet import files, find
-from migrations_app.use_cases.rehearsals.planning import UNNAMED
-from migrations_app.use_cases.rehearsals.play import Failure, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
-from migrations_app.use_cases.rehearsals.surroundings import surroundings
 
 POOLS = "/apis/karpenter.sh/{}/nodepools"
 

@@ -12,16 +12,16 @@ from migrations_app.collect.collect import collect
 from migrations_app.execution.proof import prove_steps
 from migrations_app.readiness.runbook.effects.places import with_parts
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.planning import UNNAMED, plan_on
+from migrations_app.rehearsals.play import no_check, play, set_up
+from migrations_app.rehearsals.reading import read_objects
+from migrations_app.rehearsals.rehearse import NO_FAILURE
+from migrations_app.rehearsals.surroundings import surroundings
+from migrations_app.rehearsals.twin_access import RehearsalWriter
 from migrations_app.samples.changeable import charts
 from migrations_app.samples.fleet import files, find
 from migrations_app.twin.ports.reading import TwinReader
-from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
-from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import no_check, play, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
-from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE
-from migrations_app.use_cases.rehearsals.surroundings import surroundings
-from migrations_app.use_cases.rehearsals.twin_access import RehearsalWriter
 
 LIMITS = RolloutLimits()
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -18,13 +18,13 @@ from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.clients.kubernetes.writer import open_writer
 from migrations_app.collect.collect import collect
+from migrations_app.rehearsals.planning import UNNAMED, plan_on
+from migrations_app.rehearsals.play import Failure, PlayOutcome, SimulatedCluster, play, play_with, set_up
+from migrations_app.rehearsals.reading import read_objects
+from migrations_app.rehearsals.surroundings import surroundings
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.simulator import KarpenterSimulator
-from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, SimulatedCluster, play, play_with, set_up
-from migrations_app.use_cases.rehearsals.reading import read_objects
-from migrations_app.use_cases.rehearsals.surroundings import surroundings
 from tests.actions.on_server import installed
 from tests.servers.apiserver import ApiServer
 from tests.simulator.fleet import Size, alpha_fleet

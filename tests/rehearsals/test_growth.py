@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from migrations_app.actions.plan import RolloutLimits
+from migrations_app.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
 from migrations_app.simulator.placement.room import RoomIndex
-from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
 from tests.growth import assert_linear
 from tests.rehearsals.scene import Scene
 from tests.simulator.rooms import node, shape

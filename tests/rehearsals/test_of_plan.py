@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from migrations_app.actions.plan import Plan, numbered
 from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds, why_unplayed
 from migrations_app.errors import Conflict, InvalidInput
-from migrations_app.use_cases.rehearsals.document import LISTS, read_document, stored
-from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
-from migrations_app.use_cases.rehearsals.play import Failure, no_check
+from migrations_app.rehearsals.document import LISTS, read_document, stored
+from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.play import Failure, no_check
 from tests.builders_rehearsals import plan_for
 from tests.builders_rollouts import taint
 from tests.rehearsals.scene import Scene

@@ -6,10 +6,10 @@ import pytest
 
 from migrations_app.models.policy import Policy
 from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.rehearsals.document import read_document
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
-from migrations_app.use_cases.rehearsals.document import read_document
 from migrations_app.use_cases.rollouts import worker
 from migrations_app.use_cases.runtime.connections import connect
 from tests.actions.on_server import QUICK, previewed, registered

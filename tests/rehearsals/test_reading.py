@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.collect.collect import collect
-from migrations_app.use_cases.rehearsals.reading import read_objects, slim_pod
+from migrations_app.rehearsals.reading import read_objects, slim_pod
 from tests.rehearsals.scene import Refusing, Scene
 
 TEXTS = st.text(alphabet="abcxyz", min_size=1, max_size=5)

@@ -6,8 +6,8 @@ import pytest
 
 from migrations_app.actions.plan import RolloutLimits
 from migrations_app.errors import InvalidInput
-from migrations_app.use_cases.rehearsals.play import Failure
-from migrations_app.use_cases.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
+from migrations_app.rehearsals.play import Failure
+from migrations_app.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
 from tests.rehearsals.scene import Refusing, Scene
 
 SMALL = Scene()

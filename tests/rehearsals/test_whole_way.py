@@ -5,9 +5,9 @@ import pytest
 from migrations_app.actions.plan import RolloutLimits
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.errors import InvalidInput
+from migrations_app.rehearsals.way_result import render_way
+from migrations_app.rehearsals.whole_way import WayRequest, rehearse_way
 from migrations_app.samples.fleet import files, find
-from migrations_app.use_cases.rehearsals.way_result import render_way
-from migrations_app.use_cases.rehearsals.whole_way import WayRequest, rehearse_way
 from tests.rehearsals.scene import Refusing
 
 LIMITS = RolloutLimits(batch=2, per_hour=1000, pool_percent=50)

@@ -14,11 +14,11 @@ from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rehearsals.rehearsals import newest_result, rehearsals_of
+from migrations_app.rehearsals.document import PlayRefusal, RehearsalPlay, read_document, stored
+from migrations_app.rehearsals.play import Failure
+from migrations_app.rehearsals.result import RehearsalStop
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
-from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay, read_document, stored
-from migrations_app.use_cases.rehearsals.play import Failure
-from migrations_app.use_cases.rehearsals.result import RehearsalStop
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import lifecycle
 from tests.builders_rehearsals import a_rehearsal, plan_row, played

@@ -7,10 +7,9 @@ from rest_framework import serializers
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictInteger, StrictSerializer, Text
 from migrations_app.queries.rehearsals.rehearsals import MOST_LISTED, RehearsalRow
-from migrations_app.use_cases.rehearsal_runs.queue import HIGHEST_SEED, SCENARIOS
-from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalDocument, RehearsalPlay, read_document
-from migrations_app.use_cases.rehearsals.play import Failure
-from migrations_app.use_cases.rehearsals.result import (
+from migrations_app.rehearsals.document import PlayRefusal, RehearsalDocument, RehearsalPlay, read_document
+from migrations_app.rehearsals.play import Failure
+from migrations_app.rehearsals.result import (
     BudgetGap,
     HeldEviction,
     NodeGroupCount,
@@ -22,6 +21,7 @@ from migrations_app.use_cases.rehearsals.result import (
     UnknownPart,
     WorkloadGap,
 )
+from migrations_app.use_cases.rehearsal_runs.queue import HIGHEST_SEED, SCENARIOS
 
 
 class RehearsalStopSerializer(StructSerializer):

@@ -1,4 +1,5 @@
 """Rehearsals as rows: requested, claimed by a worker, stored, and compared with the real run.
 
-`use_cases/rehearsals` plays a rehearsal, without Django. Nothing here changes a cluster.
+`migrations_app/rehearsals` plays a rehearsal, without Django. `sources` and `registered_cluster` open the cluster for
+a rehearsal that is not stored. Nothing here changes a cluster.
 """

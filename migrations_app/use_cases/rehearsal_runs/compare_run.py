@@ -13,8 +13,8 @@ from migrations_app.actions.observation import RunObservation
 from migrations_app.models.rehearsal import Rehearsal, RunRecord
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.rehearsals.rehearsals import newest_result
-from migrations_app.use_cases.rehearsals.comparison import ForecastComparison, compare
-from migrations_app.use_cases.rehearsals.document import read_document
+from migrations_app.rehearsals.comparison import ForecastComparison, compare
+from migrations_app.rehearsals.document import read_document
 from migrations_app.use_cases.rollouts.transitions import ENDED
 from migrations_app.use_cases.runtime import counters
 

@@ -21,10 +21,10 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED
+from migrations_app.rehearsals.play import Failure
+from migrations_app.rehearsals.result import Scenario
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
-from migrations_app.use_cases.rehearsals.play import Failure
-from migrations_app.use_cases.rehearsals.result import Scenario
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 

@@ -14,11 +14,11 @@ from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.rehearsals.document import RehearsalPlay, stored
+from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.queue import RehearsalClaim
-from migrations_app.use_cases.rehearsals.document import RehearsalPlay, stored
-from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
-from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans.identity import answering, refuse_other
 from migrations_app.use_cases.twins.ports import behaviour_of

@@ -11,11 +11,11 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.access import Person
+from migrations_app.rehearsals.play import Failure
 from migrations_app.tasks import advance_rollout, enqueue_rehearsal, enqueue_rollout, prepare_rollout
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS, request_rehearsal
-from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from migrations_app.actions.spans import span_words
-from migrations_app.texts import text as _
-from migrations_app.use_cases.rehearsals.comparison import (
+from migrations_app.rehearsals.comparison import (
     Agreement,
     ComparedMeasure,
     ForecastComparison,
     HeldComparison,
 )
+from migrations_app.texts import text as _
 
 MEASURES: Mapping[str, str] = {
     "seconds": _("Time"),

@@ -20,8 +20,8 @@ from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.queries.rollouts.samples import extremes_of, samples_of
+from migrations_app.rehearsals.comparison import ForecastComparison
 from migrations_app.texts import text as _
-from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
 from migrations_app.use_cases.rollouts.backups import exports_yaml
 from migrations_app.use_cases.samples.clusters import is_changeable
 from migrations_app.web.access import person_of, require_right

@@ -8,7 +8,7 @@ from migrations_app.actions.spans import span_words
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.samples import CounterExtremes
 from migrations_app.readiness.outputs.markdown import table, text
-from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
+from migrations_app.rehearsals.comparison import ForecastComparison
 from migrations_app.web.rollouts.forecast import forecast_rows
 
 ENDED = ("succeeded", "failed", "aborted", "rolled_back")

@@ -11,12 +11,12 @@ from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
 from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.rehearsals.document import RehearsalDocument, RehearsalPlay, read_document
+from migrations_app.rehearsals.result import RehearsalMoment, RehearsalResult, Scenario
+from migrations_app.rehearsals.text import SCENARIOS as SCENARIO_WORDS
+from migrations_app.rehearsals.text import WHY, limit_words
 from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
-from migrations_app.use_cases.rehearsals.document import RehearsalDocument, RehearsalPlay, read_document
-from migrations_app.use_cases.rehearsals.result import RehearsalMoment, RehearsalResult, Scenario
-from migrations_app.use_cases.rehearsals.text import SCENARIOS as SCENARIO_WORDS
-from migrations_app.use_cases.rehearsals.text import WHY, limit_words
 from migrations_app.web.rollouts.run_board import WIDTH, step_path
 
 STATE_LOOKS: Mapping[str, BadgeStyle] = {

@@ -7,9 +7,9 @@ from django.db import transaction
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.rehearsals.document import read_document
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
-from migrations_app.use_cases.rehearsals.document import read_document
 from migrations_app.use_cases.rollouts.preview import prepare
 from migrations_app.use_cases.samples.clusters import make_all
 from migrations_app.use_cases.samples.path import SamplePath, run_next_step

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from migrations_app.models.policy import Policy
 from migrations_app.models.rehearsal import Rehearsal, RunRecord
+from migrations_app.rehearsals.document import RehearsalPlay, stored
+from migrations_app.rehearsals.play import Failure
+from migrations_app.rehearsals.result import RehearsalMoment
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison
-from migrations_app.use_cases.rehearsals.document import RehearsalPlay, stored
-from migrations_app.use_cases.rehearsals.play import Failure
-from migrations_app.use_cases.rehearsals.result import RehearsalMoment
 from migrations_app.web.rollouts.rehearsal import MOST_ROWS, _moments, timeline_lines
 from tests.builders_rehearsals import a_rehearsal, played
 from tests.builders_rollouts import a_rollout, taint

@@ -13,15 +13,15 @@ from migrations_app.collect.collect import collect
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import labels
+from migrations_app.rehearsals.document import PlayRefusal, RehearsalPlay
+from migrations_app.rehearsals.play import Failure, set_up
+from migrations_app.rehearsals.python_gc import seldom_collected
+from migrations_app.rehearsals.reading import ClusterReading, read_objects
+from migrations_app.rehearsals.rehearse import NO_FAILURE, rehearse_on
+from migrations_app.rehearsals.result import UnknownPart
+from migrations_app.rehearsals.surroundings import Surroundings, as_sample, surroundings
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.instance_sizes import ZONE
-from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
-from migrations_app.use_cases.rehearsals.play import Failure, set_up
-from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
-from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
-from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE, rehearse_on
-from migrations_app.use_cases.rehearsals.result import UnknownPart
-from migrations_app.use_cases.rehearsals.surroundings import Surroundings, as_sample, surroundings
 
 AWS_UNREAD = UnknownPart(
     code="aws_unread",

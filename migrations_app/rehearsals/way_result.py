@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from migrations_app.use_cases.rehearsals.result import RehearsalValue, UnknownPart
-from migrations_app.use_cases.rehearsals.text import duration
+from migrations_app.rehearsals.result import RehearsalValue, UnknownPart
+from migrations_app.rehearsals.text import duration
 
 SCHEMA = "karpdash/rehearsed-way/v1"
 StepEnd = Literal["played", "stops", "not_planned", "by_others", "waits"]

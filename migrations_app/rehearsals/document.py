@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from migrations_app.use_cases.rehearsals.result import RehearsalResult, RehearsalValue, Scenario
+from migrations_app.rehearsals.result import RehearsalResult, RehearsalValue, Scenario
 
 DOCUMENT_SCHEMA = "karpdash/rehearsals/v1"
 MOST_BYTES = 1_000_000

@@ -12,8 +12,8 @@ from migrations_app.errors import InvalidInput
 from migrations_app.execution.proof import prove_steps
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.readiness.stage import detect_running_release
-from migrations_app.use_cases.rehearsals.play import RehearsalStage
-from migrations_app.use_cases.rehearsals.twin_access import RehearsalWriter
+from migrations_app.rehearsals.play import RehearsalStage
+from migrations_app.rehearsals.twin_access import RehearsalWriter
 
 UNNAMED = ClusterIdentity(kube_system_uid="rehearsal", ca="", endpoint="")
 """The identity for a cluster that is only read: its plan can be rehearsed, never carried out."""

@@ -28,13 +28,13 @@ from migrations_app.readiness.runbook.effects.places import with_parts
 from migrations_app.readiness.runbook.hop_work import state_after_upgrade, state_before_upgrade
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.rehearsals.planning import UNNAMED, plan_on
+from migrations_app.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
+from migrations_app.rehearsals.python_gc import seldom_collected
+from migrations_app.rehearsals.reading import PARTS, is_ours, read_objects
+from migrations_app.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
+from migrations_app.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
 from migrations_app.twin.ports.reading import TwinReader
-from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
-from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
-from migrations_app.use_cases.rehearsals.reading import PARTS, is_ours, read_objects
-from migrations_app.use_cases.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
-from migrations_app.use_cases.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
 
 NOTHING_TO_DO = "nothing_to_do"
 """The code of an action whose work an earlier step has done."""

@@ -10,14 +10,11 @@ from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
-from migrations_app.simulator.karpenter.provisioning import pool_limits
-from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
-from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
-from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
-from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
-from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
-from migrations_app.use_cases.rehearsals.result import (
+from migrations_app.rehearsals.planning import UNNAMED, plan_on
+from migrations_app.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
+from migrations_app.rehearsals.python_gc import seldom_collected
+from migrations_app.rehearsals.reading import ClusterReading, read_objects
+from migrations_app.rehearsals.result import (
     SCHEMA,
     BudgetGap,
     HeldEviction,
@@ -29,7 +26,10 @@ from migrations_app.use_cases.rehearsals.result import (
     UnknownPart,
     WorkloadGap,
 )
-from migrations_app.use_cases.rehearsals.surroundings import Surroundings, surroundings
+from migrations_app.rehearsals.surroundings import Surroundings, surroundings
+from migrations_app.simulator.karpenter.provisioning import pool_limits
+from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
+from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
 
 MOST_MOMENTS = 500
 NO_FAILURE = Failure()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.use_cases.rehearsals.result import NodeGroupCount, PoolUse, RehearsalResult
+from migrations_app.rehearsals.result import NodeGroupCount, PoolUse, RehearsalResult
 
 SCENARIOS = {
     "none": "as the cluster is",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from migrations_app.actions.observation import RunObservation
-from migrations_app.use_cases.rehearsals.result import RehearsalResult, RehearsalValue
+from migrations_app.rehearsals.result import RehearsalResult, RehearsalValue
 
 Agreement = Literal["as_foretold", "more", "less", "other", "unknown"]
 SAME_TIME = 10

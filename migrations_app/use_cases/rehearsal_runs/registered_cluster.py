@@ -6,7 +6,7 @@ from migrations_app.clients.kubernetes.reader import LiveApi
 from migrations_app.collect.collect import ProgressListener
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
-from migrations_app.use_cases.rehearsals.sources import Play
+from migrations_app.use_cases.rehearsal_runs.sources import Play
 from migrations_app.use_cases.runtime.connections import connect
 
 T = TypeVar("T")

@@ -12,14 +12,14 @@ from migrations_app.karpenter.controller_settings import drift_is_on
 from migrations_app.karpenter.versions import Release, minor_order
 from migrations_app.manifests import JsonMap
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.rehearsals.reading import ClusterReading
+from migrations_app.rehearsals.result import UnknownPart
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
 from migrations_app.simulator.karpenter.disruption import UNDERUTILIZED, share_of
 from migrations_app.simulator.karpenter.underused_nodes import UNDERUTILIZED_POLICIES
 from migrations_app.simulator.pod_shapes import PodShapes
 from migrations_app.simulator.resources import amounts
-from migrations_app.use_cases.rehearsals.reading import ClusterReading
-from migrations_app.use_cases.rehearsals.result import UnknownPart
 
 DEFAULT_NODE_SECONDS = 60.0
 LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0

@@ -14,15 +14,15 @@ from migrations_app.conversion.webhook import CONVERTED, converted
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.execution.interface import RolloutHalted
 from migrations_app.execution.steps import carry_out
+from migrations_app.rehearsals.reading import ClusterReading
+from migrations_app.rehearsals.record import RehearsalExecution
+from migrations_app.rehearsals.result import RehearsalStop, Scenario
+from migrations_app.rehearsals.surroundings import with_room
+from migrations_app.rehearsals.twin_access import RehearsalChanges, RehearsalControllers, RehearsalWriter
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.simulator import KarpenterSimulator, RestlessCluster
 from migrations_app.twin.server import Twin
-from migrations_app.use_cases.rehearsals.reading import ClusterReading
-from migrations_app.use_cases.rehearsals.record import RehearsalExecution
-from migrations_app.use_cases.rehearsals.result import RehearsalStop, Scenario
-from migrations_app.use_cases.rehearsals.surroundings import with_room
-from migrations_app.use_cases.rehearsals.twin_access import RehearsalChanges, RehearsalControllers, RehearsalWriter
 
 POLL_SECONDS = 5.0
 """Simulated seconds between two reads of a gate. Reads that cannot find a change are skipped."""
