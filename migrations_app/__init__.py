@@ -15,9 +15,9 @@ journeys/       one hop of one cluster: its steps and their states
 campaigns/      one recipe over many clusters: waves, limits and gates
 clients/        the network: API servers, AWS, Helm, bundles
 models/         rows; queries/ reads them
+twin/           a Kubernetes API server in memory
 collect/        reads one cluster into an inventory
 execution/      carries out the steps of a plan, and proves them beforehand
-twin/           a Kubernetes API server in memory
 rehearsals/     plays a plan on a twin before it is carried out on the cluster
 use_cases/      changes rows and clusters
 tasks.py        Celery tasks
@@ -26,7 +26,8 @@ samples/        the sample fleet
 audit_verify.py verifies an exported audit log on its own
 
 Everything from karpenter/ to campaigns/ uses neither Django nor the network, and neither do errors.py, redaction.py and
-manifests/. This module only holds the version and an address, so that they can be imported without both.
+manifests/. clients/, twin/, collect/, execution/ and rehearsals/ use the network, but neither Django nor rows.
+This module only holds the version and an address, so that they can be imported without both.
 """
 
 __version__ = "0.1.0"

@@ -17,23 +17,10 @@ from tests.measures import ROOT
 
 # Each reads the whole source: one worker reads it for all of them.
 pytestmark = pytest.mark.xdist_group("architecture")
-PURE = (
-    "errors",
-    "redaction",
-    "manifests",
-    "karpenter",
-    "iam",
-    "conversion",
-    "inventory",
-    "checks",
-    "actions",
-    "simulator",
-    "readiness",
-    "access",
-    "journeys",
-    "campaigns",
-)
+PURE = ("errors", "redaction", "manifests", "karpenter", "iam", "conversion", "inventory", "checks",
+  "actions", "simulator", "readiness", "access", "journeys", "campaigns")  # fmt: skip
 PURE_NEVER = ("django", "rest_framework", "celery", "kubernetes", "boto3", "botocore", "redis", "requests", "urllib3")
+ON_CLUSTERS = ("clients", "twin", "collect", "execution", "rehearsals")
 LIGHT_COMMANDS = ("migrations_app.cli.convert", "migrations_app.cli.iam")
 LIGHT_NEVER = ("django", "celery", "kubernetes", "boto3", "botocore")
 BROAD_EXCEPTS_AT = ("migrations_app/checks/runner.py", "migrations_app/tasks.py")
@@ -94,6 +81,13 @@ def import_fresh(modules: list[str], never: tuple[str, ...]) -> str:
 def test_the_deciding_half_imports_without_django_and_network(package: str) -> None:
     modules = measures.modules(f"migrations_app.{package}")
     assert import_fresh(["migrations_app", *modules], PURE_NEVER) == ""
+
+
+@pytest.mark.parametrize("package", ON_CLUSTERS)
+def test_what_reaches_clusters_imports_without_django(package: str) -> None:
+    modules = measures.modules(f"migrations_app.{package}")
+    assert len(modules) > 1
+    assert import_fresh(["migrations_app", *modules], ("django", "rest_framework", "celery")) == ""
 
 
 @pytest.mark.parametrize("command", LIGHT_COMMANDS)
