@@ -26,17 +26,17 @@ from migrations_app.api.campaigns.views import (
     CampaignView,
 )
 from migrations_app.api.checks import ChecksView, CheckView
-from migrations_app.api.clusters.access import (
-    ClusterAwsView,
-    ClusterDraftsView,
-    ClusterIdentityView,
-    ClusterKubeconfigView,
-    EksDraftsView,
-)
+from migrations_app.api.clusters.actions import ClusterActionsView
 from migrations_app.api.clusters.agent import ClusterAgentView
+from migrations_app.api.clusters.aws import ClusterAwsView
+from migrations_app.api.clusters.aws_drafts import ClusterDraftsView, EksDraftsView
 from migrations_app.api.clusters.batches import ClusterBatchLabelsView, ClusterBatchRemovalView, ClusterBatchView
+from migrations_app.api.clusters.chart_values import ClusterValuesView
+from migrations_app.api.clusters.identity import ClusterIdentityView
 from migrations_app.api.clusters.joining import ClusterJoiningView
+from migrations_app.api.clusters.kubeconfig import ClusterKubeconfigView
 from migrations_app.api.clusters.labels import ClusterLabelsView
+from migrations_app.api.clusters.runbook import ClusterPlanView
 from migrations_app.api.clusters.views import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
 from migrations_app.api.feed import FeedView
@@ -104,7 +104,6 @@ from migrations_app.api.rollouts import (
     RolloutsView,
     RolloutView,
 )
-from migrations_app.api.runbooks import ClusterActionsView, ClusterPlanView, ClusterValuesView
 from migrations_app.api.scans.findings import FindingsView
 from migrations_app.api.scans.scans import ClusterScansView, ScanView
 from migrations_app.api.scans.snapshots import (

@@ -1,1 +1,1 @@
-"""REST of registered clusters: one cluster, several at once, and their credentials."""
+"""REST of registered clusters: one cluster, several at once, their runbook, actions and credentials."""
