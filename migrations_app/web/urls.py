@@ -4,11 +4,15 @@ from django.urls import path
 
 from migrations_app.web import search
 from migrations_app.web.access import open_page, require_right
+from migrations_app.web.accounts import feed_links, people, provisioning, services, tokens, tool
 from migrations_app.web.agents import dial
 from migrations_app.web.agents import page as agent_pages
+from migrations_app.web.audit import page as audit
 from migrations_app.web.campaigns import commands as campaign_commands
 from migrations_app.web.campaigns import pages as campaign_pages
 from migrations_app.web.campaigns import pending_decisions as campaign_waiting
+from migrations_app.web.catalogue import checks as catalogue
+from migrations_app.web.catalogue import glossary
 from migrations_app.web.clusters import (
     connection,
     convert,
@@ -26,6 +30,7 @@ from migrations_app.web.fleet import bulk_actions, bulk_waivers, burndown, group
 from migrations_app.web.fleet import page as fleet
 from migrations_app.web.journeys import commands as journey_commands
 from migrations_app.web.journeys import pages as journey_pages
+from migrations_app.web.notifications import page as notifications
 from migrations_app.web.organizations import commands as organization_commands
 from migrations_app.web.organizations import pages as organization_pages
 from migrations_app.web.pull_requests import pages as request_pages
@@ -35,18 +40,6 @@ from migrations_app.web.rollouts import page as rollout
 from migrations_app.web.samples import commands as sample_commands
 from migrations_app.web.samples import pages as sample_pages
 from migrations_app.web.samples import sign_in as sample_sign_in
-from migrations_app.web.settings import (
-    audit,
-    catalogue,
-    feeds,
-    glossary,
-    notifications,
-    people,
-    provisioning,
-    services,
-    tokens,
-    tool,
-)
 from migrations_app.web.sign_in import login, oidc
 from migrations_app.web.sign_in.login import ChangePassword, SignIn, SignOut
 
@@ -85,8 +78,8 @@ urlpatterns = [
     path("settings/tokens", tokens.tokens, name="tokens"),
     path("settings/tokens/<uuid:token_id>/revoke", tokens.end, name="token-revoke"),
     path("settings/tool", tool.tool, name="tool"),
-    path("settings/feeds", feeds.feeds, name="feeds"),
-    path("settings/feeds/<uuid:link_id>/revoke", feeds.end, name="feed-revoke"),
+    path("settings/feeds", feed_links.feeds, name="feeds"),
+    path("settings/feeds/<uuid:link_id>/revoke", feed_links.end, name="feed-revoke"),
     path("feeds/<slug:secret>/<str:name>", open_feeds.feed, name="feed"),
     path("agent/v1/hello", dial.hello, name="agent-hello"),
     path("agent/v1/poll", dial.poll, name="agent-poll"),

@@ -46,7 +46,7 @@ def test_a_change_is_found_by_its_id(ada):
 def test_checks_that_are_not_asked_any_more(ada, monkeypatch):
     assert "Retired" not in text(ada.get("/catalogue/"))
     old = Retired("old_one", "All was <b>well</b>", "0.1.0", "0.3.0", "Nobody runs it.", ("spot_role_present",))
-    monkeypatch.setattr("migrations_app.web.settings.catalogue.RETIRED", (old,))
+    monkeypatch.setattr("migrations_app.web.catalogue.checks.RETIRED", (old,))
     answer = ada.get("/catalogue/")
     assert "All was &lt;b&gt;well" in answer.content.decode()
     assert "In use from 0.1.0 to 0.3.0" in text(answer)

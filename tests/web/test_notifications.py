@@ -26,7 +26,7 @@ def keys(settings):
 def told(monkeypatch):
     """Channels that a worker was woken for."""
     found = []
-    monkeypatch.setattr("migrations_app.web.settings.notifications.enqueue_channel", found.append)
+    monkeypatch.setattr("migrations_app.web.notifications.page.enqueue_channel", found.append)
     return found
 
 

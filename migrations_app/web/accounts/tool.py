@@ -35,4 +35,4 @@ def tool(request: HttpRequest) -> HttpResponse:
         "chosen": tool_of(person),
         "refused": refused,
     }
-    return render(request, "settings/tool.html", context, status=422 if refused else 200)
+    return render(request, "accounts/tool.html", context, status=422 if refused else 200)

@@ -48,7 +48,7 @@ def all_services(request: HttpRequest) -> HttpResponse:
             return redirect("service", service_id)
     context = {"section": "services", "rows": service_page(after="", limit=SHOWN).rows, "refused": refused}
     context |= _choices(request.POST if refused else None, None)
-    return render(request, "settings/services.html", context, status=_status(refused))
+    return render(request, "accounts/services.html", context, status=_status(refused))
 
 
 @require_right(RIGHT)
@@ -99,7 +99,7 @@ def _page(
         "made": secret,
     }
     context |= _choices(request.POST if refused and request.POST.get("do") == "change" else None, row)
-    return render(request, "settings/service.html", context, status=_status(refused))
+    return render(request, "accounts/service.html", context, status=_status(refused))
 
 
 def _status(refused: KarpdashError | None) -> int:

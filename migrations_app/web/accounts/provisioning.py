@@ -44,7 +44,7 @@ def provisioning(request: HttpRequest) -> HttpResponse:
         "refused": refused,
         "said": request.POST if refused else {},
     }
-    return render(request, "settings/provisioning.html", context, status=refusal_status(refused) if refused else 200)
+    return render(request, "accounts/provisioning.html", context, status=refusal_status(refused) if refused else 200)
 
 
 @require_right(RIGHT)

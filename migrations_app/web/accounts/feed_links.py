@@ -45,7 +45,7 @@ def feeds(request: HttpRequest) -> HttpResponse:
         "refused": refused,
         "said": request.POST or request.GET,
     }
-    return render(request, "settings/feeds.html", context, status=422 if refused else 200)
+    return render(request, "accounts/feeds.html", context, status=422 if refused else 200)
 
 
 @require_right()

@@ -63,7 +63,7 @@ def _page(
         "said": request.POST,
         "self": request.user.pk,
     }
-    return render(request, "settings/people.html", context, status=status)
+    return render(request, "accounts/people.html", context, status=status)
 
 
 def _account(form: QueryDict, person: Person) -> str:

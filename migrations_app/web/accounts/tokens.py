@@ -36,7 +36,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
         "refused": refused,
         "said": request.POST,
     }
-    return render(request, "settings/tokens.html", context, status=422 if refused else 200)
+    return render(request, "accounts/tokens.html", context, status=422 if refused else 200)
 
 
 def _issue(request: HttpRequest) -> IssuedToken:

@@ -1,0 +1,1 @@
+"""Pages of accounts: people, teams and roles, services, tokens, and what each user has chosen."""

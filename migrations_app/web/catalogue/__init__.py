@@ -1,0 +1,1 @@
+"""Pages of the catalogue of checks and of the glossary."""

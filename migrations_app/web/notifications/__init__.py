@@ -1,0 +1,1 @@
+"""The page of notification channels and deliveries."""

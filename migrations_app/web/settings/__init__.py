@@ -1,1 +1,0 @@
-"""Pages about karpdash itself: audit log, catalogue of checks, notifications, people, tokens."""
