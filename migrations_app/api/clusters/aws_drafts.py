@@ -1,4 +1,4 @@
-"""Endpoints clusters/eks-drafts and clusters/{id}/aws/drafts: an external id, and the policies of the role to create."""
+"""Endpoints clusters/eks-drafts and clusters/{id}/aws/drafts: external ids, and the policies of roles to create."""
 
 import uuid
 from typing import Any
