@@ -112,12 +112,12 @@ class JourneyRollout(models.Model):
         ordering = ["pk"]
 
 
-class JourneyWayBack(models.Model):
+class JourneyRollback(models.Model):
     """The rollback of a journey: to which step, who requested it, and why. The row is deleted when the journey
     pauses.
     """
 
-    journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="way_back")
+    journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="rollback")
     to = models.CharField(max_length=8)
     before = models.CharField(max_length=10)
     """The former state of the step that is being undone."""
@@ -128,6 +128,9 @@ class JourneyWayBack(models.Model):
     """The newest `JourneyRollout` at the request: rollbacks up to that one belong to an earlier rollback of the
     journey.
     """
+
+    class Meta:
+        db_table = "migrations_app_journeywayback"
 
 
 class JourneyHold(models.Model):

@@ -177,10 +177,10 @@ class Approval(models.Model):
         constraints = [models.UniqueConstraint(fields=["rollout", "approver"], name="one_yes_a_person")]
 
 
-class Exported(models.Model):
+class RolloutBackup(models.Model):
     """Encrypted backup of an object before the rollout; `proven_at` is when it was read back and verified."""
 
-    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="exported")
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="backups")
     path = models.CharField(max_length=1000)
     uid = models.CharField(max_length=64, blank=True, default="")
     sealed = models.BinaryField()
@@ -188,6 +188,7 @@ class Exported(models.Model):
     proven_at = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "migrations_app_exported"
         ordering = ["pk"]
         constraints = [models.UniqueConstraint(fields=["rollout", "path"], name="one_export_an_object")]
 

@@ -11,7 +11,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.policies import policy_row, switch_now
-from migrations_app.use_cases.rollouts.backups import export
+from migrations_app.use_cases.rollouts.backups import store_backup
 from tests.api.conftest import Tool
 from tests.builders_rollouts import a_line, a_picture, a_rollout, an_approval, entitled, taint
 from tests.builders_rows import a_cluster
@@ -170,7 +170,9 @@ def test_exports_are_yaml_for_those_who_operate(acts: Tool, ben: User, shop: Clu
     row = a_rollout(shop)
     assert acts("GET", f"rollouts/{row.pk}/exports").status_code == 404
     target = taint().change.target  # type: ignore[union-attr]  # a taint has a request
-    export(row, target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default", "uid": "u"}})
+    store_backup(
+        row, target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default", "uid": "u"}}
+    )
     answer = acts("GET", f"rollouts/{row.pk}/exports")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/yaml; charset=utf-8")
     assert answer.content == b"apiVersion: v1\nkind: Provisioner\nmetadata:\n  name: default\n"

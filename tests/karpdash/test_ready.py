@@ -8,7 +8,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from karpdash.monitoring import health, schema
-from migrations_app.models.monitoring import Pulse
+from migrations_app.models.monitoring import ProcessHeartbeat
 from migrations_app.queries.worker_health import WORKED_QUEUES
 from migrations_app.use_cases.runtime import heartbeat
 
@@ -55,13 +55,13 @@ def test_ready_says_what_is_missing(client, whole, monkeypatch, name):
 
 @pytest.mark.parametrize("queue", WORKED_QUEUES)
 def test_a_lane_that_nobody_serves_is_missing(client, whole, queue):
-    Pulse.objects.filter(name=f"{queue}@here").update(seen_at=timezone.now() - timedelta(seconds=70))
+    ProcessHeartbeat.objects.filter(name=f"{queue}@here").update(seen_at=timezone.now() - timedelta(seconds=70))
     name = queue if queue == "beat" else f"worker:{queue}"
     assert (ready(client), ready(client, "?for=web")) == ((503, [name]), (200, [name]))
 
 
 def test_one_worker_may_serve_every_lane(client, whole):
-    Pulse.objects.all().delete()
+    ProcessHeartbeat.objects.all().delete()
     heartbeat.beat("all@here", WORKED_QUEUES)
     assert ready(client) == (200, [])
     heartbeat.stopped("all@here")
@@ -70,7 +70,7 @@ def test_one_worker_may_serve_every_lane(client, whole):
 
 @pytest.mark.django_db
 def test_a_sign_of_life_that_cannot_be_written_ends_nothing(monkeypatch):
-    monkeypatch.setattr(heartbeat.Pulse.objects, "filter", _down)
+    monkeypatch.setattr(heartbeat.ProcessHeartbeat.objects, "filter", _down)
     closed = []
     monkeypatch.setattr(heartbeat.connection, "close", lambda: closed.append(True))
     heartbeat.beat("x", ["scan"])

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from django.db import Error, connection
 from django.db.models.functions import Now
 
-from migrations_app.models.monitoring import Pulse
+from migrations_app.models.monitoring import ProcessHeartbeat
 
 log = logging.getLogger(__name__)
 BEAT = "beat"
@@ -23,9 +23,9 @@ def beat(name: str, queues: Iterable[str]) -> None:
     queue_names = ",".join(sorted(queues))[:200]
     try:
         with _brief_waits():
-            if not Pulse.objects.filter(pk=name[:200]).update(lanes=queue_names, seen_at=Now()):
-                Pulse.objects.bulk_create(
-                    [Pulse(name=name[:200], lanes=queue_names, seen_at=Now())], ignore_conflicts=True
+            if not ProcessHeartbeat.objects.filter(pk=name[:200]).update(lanes=queue_names, seen_at=Now()):
+                ProcessHeartbeat.objects.bulk_create(
+                    [ProcessHeartbeat(name=name[:200], lanes=queue_names, seen_at=Now())], ignore_conflicts=True
                 )
     except Error:
         log.warning("the heartbeat could not be written")
@@ -36,7 +36,7 @@ def stopped(name: str) -> None:
     """Deletes the heartbeat of a process that shut down in an orderly way."""
     try:
         with _brief_waits():
-            Pulse.objects.filter(pk=name[:200]).delete()
+            ProcessHeartbeat.objects.filter(pk=name[:200]).delete()
     except Error:
         connection.close()
 

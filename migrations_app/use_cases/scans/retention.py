@@ -19,8 +19,8 @@ from django.utils import timezone
 from migrations_app.models.account import ApiIdempotency
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.feed import ScanEvent
-from migrations_app.models.monitoring import Pulse, Tally
-from migrations_app.models.notification import Announced, Delivery
+from migrations_app.models.monitoring import ProcessHeartbeat, Tally
+from migrations_app.models.notification import Delivery, PublishedEventMark
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScanPart, LegacyDay, Scan, Snapshot
 from migrations_app.queries.audit.feed import KEPT_DAYS
@@ -37,7 +37,7 @@ WEEKLY = timedelta(days=365)
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
 SCAN_EVENTS = timedelta(days=KEPT_DAYS)
 OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
-DELIVERIES, ANNOUNCED = timedelta(days=30), timedelta(days=400)
+DELIVERIES, EVENT_MARKS = timedelta(days=30), timedelta(days=400)
 """Marks of published events are kept longer than the longest waiver."""
 AHEAD = timedelta(seconds=settings.SESSION_COOKIE_AGE, minutes=15)
 """The longest remaining time of a session, unless the clock was ahead when it began."""
@@ -159,12 +159,12 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         ApiIdempotency.objects.filter(created_at__lt=now - idempotency.KEPT),
         Outbox.objects.filter(done_at__lt=now - OUTBOX),
         Delivery.objects.filter(~Q(state=Delivery.State.WAITING), made_at__lt=now - DELIVERIES),
-        Announced.objects.filter(at__lt=now - ANNOUNCED),
+        PublishedEventMark.objects.filter(at__lt=now - EVENT_MARKS),
         LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
         Session.objects.filter(expire_date__lt=now),
         # Sessions of a clock that was ahead. Either clock may be wrong now, so both have to agree.
         Session.objects.filter(expire_date__gt=now + AHEAD).filter(expire_date__gt=Now() + AHEAD),
-        Pulse.objects.filter(seen_at__lt=now - SILENT),
+        ProcessHeartbeat.objects.filter(seen_at__lt=now - SILENT),
         *(model.objects.filter(attempt_time__lt=now - SIGN_INS) for model in _SIGN_INS),
     )
 

@@ -100,7 +100,7 @@ def page_of_journey(
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": presenter.is_polled(detail),
         "back_to": chosen,
-        "way_back": rollback_of(journey_id, to=chosen.definition.id) if chosen else (),
+        "undone_steps": rollback_of(journey_id, to=chosen.definition.id) if chosen else (),
         "form_key": form_key(),
         "refused": refused,
         "said": request.POST,
