@@ -166,6 +166,7 @@ class ChartHopSerializer(StructSerializer):
     """The values of one Helm release at one hop. `unread` says why they are not known, or why they do not change."""
 
     struct = ChartHop
+    published_as = {"target_release": "lands"}
 
 
 class ChartHopsSerializer(serializers.Serializer[Any]):
@@ -206,7 +207,7 @@ def _accepted_format(request: Request) -> str:
 
 
 def _of_hop(plan: Runbook, hop: str) -> Runbook:
-    hops = tuple(runbook_hop for runbook_hop in plan.hops if runbook_hop.lands.hop == hop)
+    hops = tuple(runbook_hop for runbook_hop in plan.hops if runbook_hop.target.hop == hop)
     if not hops:
         raise ValidationError({"hop": [ErrorDetail("Not a hop of the path.", code="unknown_hop")]})
     return msgspec.structs.replace(plan, hops=hops)

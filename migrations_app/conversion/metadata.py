@@ -241,20 +241,20 @@ OPERATORS: Final = (*OLD_OPERATORS, "Gte", "Lte")
 _ASKED_OF_NODES: Final = "requirements"
 
 
-def accepted(key: str, landing: Release) -> bool:
+def accepted(key: str, target_release: Release) -> bool:
     """Whether that release accepts the key in a NodePool; newer releases accept more keys than v1beta1."""
-    if labels.retired(key, landing, kind="label"):
+    if labels.retired(key, target_release, kind="label"):
         return False
-    return not is_restricted(key) or _opened(key, landing)
+    return not is_restricted(key) or _opened(key, target_release)
 
 
-def _opened(key: str, landing: Release) -> bool:
+def _opened(key: str, target_release: Release) -> bool:
     """Whether a release up to that one accepts the key; releases newer than the tables keep accepting it."""
     row = labels.find(key, kind="label")
     if row is None or _ASKED_OF_NODES not in row.objects:
         return False
     return not row.first_seen or any(
-        minor_order(_minor(first)) <= minor_order(landing.minor) for first in row.first_seen
+        minor_order(_minor(first)) <= minor_order(target_release.minor) for first in row.first_seen
     )
 
 

@@ -1,5 +1,5 @@
-"""Plain names for four models. Only Django's state changes: the tables keep their names, so that the release before
-reads and writes them on the same database.
+"""Plain names for four models and three fields. Only Django's state changes: tables and columns keep their names, so
+that the release before reads and writes them on the same database.
 """
 
 import django.db.models.deletion
@@ -10,6 +10,12 @@ RENAMED = (
     ("Announced", "PublishedEventMark"),
     ("Pulse", "ProcessHeartbeat"),
     ("JourneyWayBack", "JourneyRollback"),
+)
+
+FIELDS = (
+    ("rollout", "wish", "stop_request", 10),
+    ("journey", "lands", "target_release", 40),
+    ("campaignmember", "lands", "target_release", 40),
 )
 
 
@@ -40,6 +46,21 @@ class Migration(migrations.Migration):
                         serialize=False,
                         to="migrations_app.journey",
                     ),
+                ),
+                *(migrations.RenameField(model, old, new) for model, old, new, _ in FIELDS),
+                *(
+                    migrations.AlterField(
+                        model_name=model,
+                        name=new,
+                        field=models.CharField(
+                            blank=True,
+                            choices=[("", "None"), ("pause", "Pause"), ("abort", "Abort")] if old == "wish" else None,
+                            db_column=old,
+                            default="",
+                            max_length=length,
+                        ),
+                    )
+                    for model, old, new, length in FIELDS
                 ),
             ]
         )

@@ -22,7 +22,7 @@ class Journey(models.Model):
     cluster_name = models.CharField(max_length=120)
     hop = models.CharField(max_length=10, blank=True, default="")
     starts = models.CharField(max_length=40, blank=True, default="")
-    lands = models.CharField(max_length=40, blank=True, default="")
+    target_release = models.CharField(max_length=40, blank=True, default="", db_column="lands")
     covers = models.CharField(max_length=12)
     choices = models.JSONField(default=dict)
     digest = models.CharField(max_length=64, blank=True, default="")

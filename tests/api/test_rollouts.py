@@ -83,7 +83,7 @@ def test_the_straight_way(
     row.refresh_from_db()
     paused = sent(acts, row, "pause")
     assert (paused.status_code, paused.json()["wish"]) == (202, "pause")
-    Rollout.objects.filter(pk=row.pk).update(state="paused", wish="", version=3)
+    Rollout.objects.filter(pk=row.pk).update(state="paused", stop_request="", version=3)
     row.refresh_from_db()
     resumed = sent(acts, row, "resume")
     assert (resumed.status_code, resumed.json()["state"]) == (202, "running")

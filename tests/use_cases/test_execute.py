@@ -135,7 +135,7 @@ def test_a_creation_carries_our_marks(server, cluster):  # A23
 def test_a_wish_is_heard_between_two_requests(server, cluster):  # A10
     target, read = node(server)
     row = rollout(cluster, taint(target, read))
-    Rollout.objects.filter(pk=row.pk).update(wish="pause")
+    Rollout.objects.filter(pk=row.pk).update(stop_request="pause")
     assert (run(row).state, row.cause_code, journal(row)) == ("paused", "pause", [])
 
 

@@ -43,6 +43,7 @@ class JourneyLineSerializer(StructSerializer):
 
     struct = JourneyRow
     leave_out = ("environment", "author_id")
+    published_as = {"target_release": "lands"}
 
 
 class CheckSeenSerializer(StructSerializer):
@@ -231,8 +232,7 @@ class StepAcceptSerializer(StepNameSerializer):
 
 def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     """Returns the journey with its ETag."""
-    names = [str(name) for name in JourneyLineSerializer().fields]
-    values = {name: getattr(detail.row, name) for name in names}
+    values = JourneyLineSerializer().to_representation(detail.row)
     values |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
     values["going_back"] = detail.current_rollback
     values["paused_deliveries"] = detail.paused_deliveries

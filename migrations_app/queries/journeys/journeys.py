@@ -62,7 +62,7 @@ class JourneyRow:
     environment: str
     hop: Annotated[str, Meta(description="The hop it takes; empty until the cluster was scanned for it.")]
     starts: Annotated[str, Meta(description="The release that runs before it.")]
-    lands: Annotated[str, Meta(description="The release that runs after it.")]
+    target_release: Annotated[str, Meta(description="The release that runs after it.")]
     covers: Annotated[str, Meta(description="Up to this risk its approval counts for the plans of its steps.")]
     digest: Annotated[str, Meta(description="SHA-256 of what is approved; empty for a draft.")]
     state: str

@@ -72,7 +72,7 @@ class RolloutRow:
     version: int
     cause_code: str
     cause: str
-    wish: Annotated[str, Meta(description="pause or abort: asked for, and done after the request under way.")]
+    stop_request: Annotated[str, Meta(description="pause or abort: asked for, and done after the request under way.")]
     waits_for: Annotated[str, Meta(description="What a running one waits for right now; empty while it works.")]
     author: str
     author_id: int | None

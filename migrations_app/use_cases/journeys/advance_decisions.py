@@ -42,7 +42,7 @@ def confirmed_in_advance(loaded: LoadedJourney, step: JourneyStepRow) -> bool:
     findings = {name: finding_of(newest[1], name, hop=row.hop) for name in journey_step.checks}
     now = {name: asked_check(finding) if finding else AskedCheck(NOT_ASKED) for name, finding in findings.items()}
     cluster = f"{row.cluster.kube_system_uid} {row.cluster.ca_digest}"
-    return is_weighed(settlement, journey_step, lands=row.lands, cluster=cluster, now=now)
+    return is_weighed(settlement, journey_step, target_release=row.target_release, cluster=cluster, now=now)
 
 
 def words_of(row: Journey) -> dict[str, Any]:
@@ -56,7 +56,9 @@ def unseen_covered(row: Journey, step: JourneyStepRow, *, outline: Outline | Non
     settlement = settled_of(row)
     if settlement is None or outline is None:
         return False
-    return covers_unseen(settlement, definition(step), outline=outline, lands=row.lands, limit=row.covers)
+    return covers_unseen(
+        settlement, definition(step), outline=outline, target_release=row.target_release, limit=row.covers
+    )
 
 
 def destroying_covered(row: Journey, step: JourneyStepRow, *, outline: Outline | None, plan: Plan | None) -> bool:
@@ -65,7 +67,9 @@ def destroying_covered(row: Journey, step: JourneyStepRow, *, outline: Outline |
     if settlement is None or outline is None or plan is None or not campaigns_may_destroy(row.cluster_id):
         return False
     journey_step, deletes = definition(step), deleted_objects(plan)
-    return covers_destroying(settlement, journey_step, outline=outline, deletes=deletes, lands=row.lands)
+    return covers_destroying(
+        settlement, journey_step, outline=outline, deletes=deletes, target_release=row.target_release
+    )
 
 
 def cover_with_campaign(row: Journey) -> None:

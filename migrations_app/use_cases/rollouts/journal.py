@@ -282,8 +282,8 @@ def refuse_if_stopped(work: ExecutionContext) -> None:
     now = Rollout.objects.select_for_update().get(pk=work.row.pk)
     if (now.state, now.version) != (work.row.state, work.row.version):
         raise StopRequested("the rollout was changed meanwhile", code="moved")
-    if now.wish:
-        raise StopRequested(f"asked to {now.wish}", code=now.wish)
+    if now.stop_request:
+        raise StopRequested(f"asked to {now.stop_request}", code=now.stop_request)
     if everything_stopped():
         raise StopRequested("the kill switch is on: all changes are stopped", code="kill_switch")
     if why := delivery_lag.why_blocked():

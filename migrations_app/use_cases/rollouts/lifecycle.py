@@ -48,7 +48,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
         refuse_expired(row)
         refuse_start(row, person)
         _begin_rolling_back(row, by=by)
-        began = {"started_by_name": person.name, "started_at": timezone.now(), "wish": ""}
+        began = {"started_by_name": person.name, "started_at": timezone.now(), "stop_request": ""}
         _set_running(row, by=by, columns=began)
     return row
 
@@ -64,7 +64,7 @@ def _begin_rolling_back(row: Rollout, *, by: Actor) -> None:
 
 def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
     """Requests that the worker pauses after the current request (A10). Raises PermissionDenied, Conflict."""
-    request_stop(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
+    request_stop(rollout_id, person, stop_request=Rollout.StopRequest.PAUSE, by=by, version=version)
 
 
 def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Rollout:
@@ -77,7 +77,7 @@ def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | N
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be resumed", code="moved")
         refuse_start(row, person)
         # From here on it runs with the rights of the person who resumed it.
-        columns = {"wish": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
+        columns = {"stop_request": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
         _set_running(row, by=by, columns=columns)
     return row
 
@@ -88,7 +88,7 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
     Raises PermissionDenied, Conflict.
     """
     if rollout_for_update(rollout_id).state == "running":
-        request_stop(rollout_id, person, wish=Rollout.Wish.ABORT, by=by, version=version)
+        request_stop(rollout_id, person, stop_request=Rollout.StopRequest.ABORT, by=by, version=version)
         return
     with transaction.atomic():
         row = _locked(rollout_id)
@@ -183,15 +183,17 @@ def _update_original(row: Rollout) -> None:
         transition(original, "needs_attention", by=WORKER, cause=TransitionCause(code=f"rollback_{row.state}"))
 
 
-def request_stop(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor, version: int | None) -> None:
+def request_stop(rollout_id: uuid.UUID, person: Person, *, stop_request: str, by: Actor, version: int | None) -> None:
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_person(may_stop(over(person, row.cluster_id)))
         # Stopping is safe, so it is refused only when there is nothing to stop.
         if row.state != "running" and version is not None:
             refuse_moved(row, version)
-        if not _request_stop(row, wish, by=by):
-            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {wish}", code="moved")
+        if not _request_stop(row, stop_request, by=by):
+            raise Conflict(
+                f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {stop_request}", code="moved"
+            )
 
 
 def request_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
@@ -199,15 +201,15 @@ def request_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
     or is to be aborted.
     """
     with transaction.atomic():
-        return _request_stop(_locked(rollout_id), Rollout.Wish.PAUSE, by=by)
+        return _request_stop(_locked(rollout_id), Rollout.StopRequest.PAUSE, by=by)
 
 
-def _request_stop(row: Rollout, wish: str, *, by: Actor) -> bool:
+def _request_stop(row: Rollout, stop_request: str, *, by: Actor) -> bool:
     # A request to abort is never replaced by one to pause.
-    open_wish = Rollout.objects.filter(pk=row.pk, state="running").exclude(wish=Rollout.Wish.ABORT)
-    if not open_wish.update(wish=wish):
+    open_request = Rollout.objects.filter(pk=row.pk, state="running").exclude(stop_request=Rollout.StopRequest.ABORT)
+    if not open_request.update(stop_request=stop_request):
         return False
-    record(_event(row, by, verb=f"rollout.{wish}_asked"))
+    record(_event(row, by, verb=f"rollout.{stop_request}_asked"))
     return True
 
 
@@ -258,10 +260,10 @@ def void_plans(cluster_id: uuid.UUID) -> None:
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
         _expire(row, TransitionCause(code="cluster_changed", words=words))
     with transaction.atomic():
-        running = Rollout.objects.filter(cluster_id=cluster_id, state="running", wish=Rollout.Wish.NONE)
+        running = Rollout.objects.filter(cluster_id=cluster_id, state="running", stop_request=Rollout.StopRequest.NONE)
         for row in running:
-            if Rollout.objects.filter(pk=row.pk, state="running", wish=Rollout.Wish.NONE).update(
-                wish=Rollout.Wish.PAUSE
+            if Rollout.objects.filter(pk=row.pk, state="running", stop_request=Rollout.StopRequest.NONE).update(
+                stop_request=Rollout.StopRequest.PAUSE
             ):
                 record(_pause_event(row, words))
 

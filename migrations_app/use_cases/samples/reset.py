@@ -45,7 +45,7 @@ def _end_rollouts(cluster_id: uuid.UUID, *, by: Actor) -> None:
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(HOLDING)):
         if row.state not in ("paused", "needs_attention"):
             raise Conflict("a rollout is under way: pause or abort it first", code="held")
-        transition(row, "aborted", by=by, cause=cause, finished_at=now, wish="", waits_for="")
+        transition(row, "aborted", by=by, cause=cause, finished_at=now, stop_request="", waits_for="")
 
 
 def remove_samples(*, person: Person | None) -> int:

@@ -172,7 +172,7 @@ def _page_version(detail: RolloutDetail, mark: str) -> str:
     rehearsal.
     """
     row = detail.row
-    return f"{row.version}.{row.approvals}{row.wish}{mark}"
+    return f"{row.version}.{row.approvals}{row.stop_request}{mark}"
 
 
 def _rehearsals(detail: RolloutDetail, person: Person) -> dict[str, Any]:

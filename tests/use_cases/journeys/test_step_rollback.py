@@ -233,8 +233,8 @@ class TestWhatStopsIt:
         made = agreed(row, cleo)
         pause_journey(row.pk, person(ada), by=actor(ada))
         made.refresh_from_db()
-        assert made.wish == "pause"
-        Rollout.objects.filter(pk=made.pk).update(state="paused", wish="")
+        assert made.stop_request == "pause"
+        Rollout.objects.filter(pk=made.pk).update(state="paused", stop_request="")
         resume_journey(row.pk, person(ada), by=actor(ada))
         assert states(row)[1] == "undoing"
         KillSwitch.objects.create(on=True, why="stop")
@@ -242,7 +242,7 @@ class TestWhatStopsIt:
         assert (row.state, row.cause_code, states(row)[1]) == ("paused", "kill_switch", "undoing")
         abort_journey(row.pk, person(ada), reason="enough", by=actor(ada))
         made.refresh_from_db()
-        assert made.wish == "abort"
+        assert made.stop_request == "abort"
 
     def test_a_scan_has_to_show_the_release_before(self, halfway, shop, ada):
         third = JourneyStepRow.objects.get(journey=halfway, step="j03")

@@ -132,7 +132,7 @@ def standing(journey: str) -> dict[str, Any]:
     steps = JourneyStepRow.objects.filter(journey=row)
     return {
         "state": row.state, "cause": row.cause_code, "words": row.cause, "waits": row.wait_code, "hop": row.hop,
-        "lands": row.lands,
+        "lands": row.target_release,
         "steps": [[one.step, one.kind, one.state, one.definition["action"], list(one.definition["checks"])]
                   for one in steps],
         "proofs": {one.step: one.evidence for one in steps if one.evidence},

@@ -27,8 +27,10 @@ from tests.use_cases.rollouts.building import (
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
-@pytest.mark.parametrize(("wish", "state"), [("pause", "paused"), ("abort", "aborted")])
-def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy, complaints, wish, state):  # A10
+@pytest.mark.parametrize(("stop_request", "state"), [("pause", "paused"), ("abort", "aborted")])
+def test_what_was_sent_is_settled_before_a_wish_is_heard(
+    server, cluster, proxy, complaints, stop_request, state
+):  # A10
     target, read = node(server)
     other, whole = node(server, "node-2")
     row = rollout(cluster, tainting(target, read), tainting(other, whole))
@@ -38,7 +40,7 @@ def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy,
 
         def conclude(work, attempt_id, *, outcome):
             if outcome.outcome == "unknown":
-                Rollout.objects.filter(pk=row.pk).update(wish=wish)
+                Rollout.objects.filter(pk=row.pk).update(stop_request=stop_request)
             real(work, attempt_id, outcome=outcome)
 
         patched.setattr(journal, "record_outcome", conclude)

@@ -41,7 +41,7 @@ def test_the_straight_way(ada, cleo, shop, woken):
     assert (state(row), row.started_by_name, woken[-1]) == ("running", "ada", (row.pk, "advance_rollout"))
     act(cleo, row, "pause")
     row.refresh_from_db()
-    assert row.wish == "pause"
+    assert row.stop_request == "pause"
 
 
 def test_sent_twice_it_is_done_once_and_leads_to_the_same_place(ada, shop, woken):  # R33, A11
@@ -163,7 +163,7 @@ def test_going_on_and_ending(ada, cleo, shop, woken):
     assert (state(row), woken) == ("running", [(row.pk, "advance_rollout")])
     act(ada, row, "abort")
     row.refresh_from_db()
-    assert (row.state, row.wish) == ("running", "abort")
+    assert (row.state, row.stop_request) == ("running", "abort")
 
 
 def test_a_start_that_nobody_confirmed_changes_nothing(ada, cleo, shop):

@@ -39,7 +39,7 @@ FRESH_SECONDS = 3.0
 DEADLINE_SECONDS = 40.0
 """How long the lease has to last for a change: the deadline of its request, plus the age of the last check."""
 PATIENCE_SECONDS = 10.0
-ENDING = frozenset({Rollout.Wish.ABORT.value, "kill_switch", "moved"})
+ENDING = frozenset({Rollout.StopRequest.ABORT.value, "kill_switch", "moved"})
 """Stop codes that end a run at once; a pause takes effect after the run."""
 
 
