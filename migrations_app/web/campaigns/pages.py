@@ -81,7 +81,7 @@ def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, s
         "plain_waves": sizes_text(plain.waves),
         "form_key": form_key(),
         "refused": refused,
-        "said": request.POST,
+        "submitted": request.POST,
     }
     return render(request, "campaign/new.html", context, status=status)
 
@@ -109,7 +109,7 @@ def page_of_campaign(
         "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
         "polled": board.row.state in presenter.POLLED,
         "refused": refused,
-        "said": request.POST,
+        "submitted": request.POST,
         "said_accepted": request.POST.getlist("accepted"),
     }
     return render(request, "campaign/page.html", context, status=status)

@@ -111,7 +111,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "section": "fleet",
         "at": "fleet",
         "page": page,
-        "ask": filters,
+        "filters": filters,
         "page_size": PAGE,
         "cause_count": len(cause_list),
         "answer": fleet_answer(page.totals.buckets, cause_list),
