@@ -10,7 +10,7 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.rollouts.policies import policy_row, switch_now
+from migrations_app.queries.rollouts.policies import kill_switch_state, policy_row
 from migrations_app.use_cases.rollouts.backups import store_backup
 from tests.api.conftest import Tool
 from tests.builders_rollouts import a_line, a_picture, a_rollout, an_approval, entitled, taint
@@ -223,7 +223,7 @@ def test_an_operator_changes_no_policy(olga: User) -> None:
 def test_the_kill_switch_is_turned_by_a_token_and_lifted_by_none(acts: Tool, ben: User) -> None:  # A36
     assert Tool(ben, "act")("POST", "kill-switch", {"why": "x"}).status_code == 403
     answer = acts("POST", "kill-switch", {"why": "pods are lost"})
-    assert (answer.status_code, answer.json()["on"], switch_now().by) == (200, True, "olga")
+    assert (answer.status_code, answer.json()["on"], kill_switch_state().by) == (200, True, "olga")
     assert acts("GET", "kill-switch").json()["why"] == "pods are lost"
     assert acts("DELETE", "kill-switch").status_code == 405
     assert KillSwitch.objects.get().on is True

@@ -19,7 +19,7 @@ def whole(db, monkeypatch):
     monkeypatch.setattr(health, "broker_answers", lambda: True)
     monkeypatch.setattr(health, "why_full", lambda: "")
     for queue in WORKED_QUEUES:
-        heartbeat.beat(f"{queue}@here", [queue])
+        heartbeat.write_heartbeat(f"{queue}@here", [queue])
 
 
 def ready(client, query=""):
@@ -62,9 +62,9 @@ def test_a_lane_that_nobody_serves_is_missing(client, whole, queue):
 
 def test_one_worker_may_serve_every_lane(client, whole):
     ProcessHeartbeat.objects.all().delete()
-    heartbeat.beat("all@here", WORKED_QUEUES)
+    heartbeat.write_heartbeat("all@here", WORKED_QUEUES)
     assert ready(client) == (200, [])
-    heartbeat.stopped("all@here")
+    heartbeat.delete_heartbeat("all@here")
     assert ready(client)[0] == 503
 
 
@@ -73,8 +73,8 @@ def test_a_sign_of_life_that_cannot_be_written_ends_nothing(monkeypatch):
     monkeypatch.setattr(heartbeat.ProcessHeartbeat.objects, "filter", _down)
     closed = []
     monkeypatch.setattr(heartbeat.connection, "close", lambda: closed.append(True))
-    heartbeat.beat("x", ["scan"])
-    heartbeat.stopped("x")
+    heartbeat.write_heartbeat("x", ["scan"])
+    heartbeat.delete_heartbeat("x")
     assert closed == [True, True]
 
 

@@ -17,7 +17,7 @@ from migrations_app.models.notification import Channel, Delivery, PublishedEvent
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScanPart, Scan, Snapshot
 from migrations_app.use_cases.scans import queue, retention
-from migrations_app.use_cases.scans.retention import surplus, sweep_old
+from migrations_app.use_cases.scans.retention import snapshots_to_delete, sweep_old
 from tests.builders_rows import a_cluster, a_report, a_snapshot
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -34,7 +34,7 @@ def days(number):
 def kept(ages):
     """The ages, in hours, of those of one cluster's snapshots that stay."""
     moments = {uuid.UUID(int=place + 1): NOW - timedelta(hours=age) for place, age in enumerate(sorted(set(ages)))}
-    gone = set(surplus(moments.items(), now=NOW))
+    gone = set(snapshots_to_delete(moments.items(), now=NOW))
     return [round((NOW - at).total_seconds() / 3600) for key, at in moments.items() if key not in gone]
 
 

@@ -208,7 +208,7 @@ class JourneyTickView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Confirms a step that no scan can prove. For tokens always refused with `person_needed`."""
         body = body_params(request, StepTickSerializer)
-        return _apply_change(request, id, change=partial(steps.tick, step=body["step"], note=body["note"]))
+        return _apply_change(request, id, change=partial(steps.confirm_step, step=body["step"], note=body["note"]))
 
 
 class JourneySkipView(Endpoint):

@@ -65,7 +65,7 @@ class WorkNow:
     journeys: RolloutsNow = field(default_factory=RolloutsNow)
 
 
-def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
+def current_work(person_id: int, *, may_approve: bool) -> WorkNow:
     """The rollouts and journeys in progress that the caller may see, at most MOST together; the first SHOWN
     with steps.
     """

@@ -133,7 +133,7 @@ def inbox(person_id: int) -> tuple[RolloutRow, ...]:
     return tuple(row_of(row) for row in waiting.order_by("made_at")[:MOST_WAITING])
 
 
-def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
+def rollouts_approved_alone(since: datetime) -> tuple[RolloutRow, ...]:
     """Rollouts approved by one person (break glass) since then; every approver sees them (A45)."""
     rollout_ids = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
     return tuple(row_of(row) for row in _rows().filter(pk__in=rollout_ids).order_by("-made_at")[:MOST_WAITING])

@@ -22,7 +22,7 @@ from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState
 from migrations_app.models.journey import Journey, JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.journeys.rollback import changed_places, rollout_to_undo
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts, transitions
 from migrations_app.use_cases.journeys.approvals import refuse_stale_journey
@@ -60,7 +60,7 @@ def begin_rollback(
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        refuse_person(may_start(over(person, loaded.row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, loaded.row.cluster_id)))
         refuse_stale_journey(loaded, version)
         target = next((journey_step_row for journey_step_row in loaded.steps if journey_step_row.step == step), None)
         if target is None:

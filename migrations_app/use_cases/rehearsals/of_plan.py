@@ -17,7 +17,7 @@ from migrations_app.simulator.instance_sizes import ZONE
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.document import PlayRefusal, RehearsalPlay
 from migrations_app.use_cases.rehearsals.play import Failure, set_up
-from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
+from migrations_app.use_cases.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.rehearse import NO_FAILURE, rehearse_on
 from migrations_app.use_cases.rehearsals.result import UnknownPart
@@ -44,7 +44,7 @@ class _PlayInput:
     check: Callable[[], None]
 
 
-@seldom_collected()
+@reduced_garbage_collection()
 def rehearse_plan(
     api: ClusterApi,
     plan: Plan,

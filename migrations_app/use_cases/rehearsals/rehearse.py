@@ -15,7 +15,7 @@ from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amoun
 from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
-from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
+from migrations_app.use_cases.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -46,7 +46,7 @@ class RehearsalRequest:
     seed: int = 0
 
 
-@seldom_collected()
+@reduced_garbage_collection()
 def rehearse_cluster(
     api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: ProgressListener | None = None
 ) -> RehearsalResult:

@@ -31,7 +31,7 @@ from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
-from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
+from migrations_app.use_cases.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.use_cases.rehearsals.reading import PARTS, is_ours, read_objects
 from migrations_app.use_cases.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
 from migrations_app.use_cases.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
@@ -53,7 +53,7 @@ class WayRequest:
     """The parameters of actions, by id of the action."""
 
 
-@seldom_collected()
+@reduced_garbage_collection()
 def rehearse_way(
     api: ClusterApi, request: WayRequest, *, cluster: str, on_part: ProgressListener | None = None
 ) -> WayResult:

@@ -108,7 +108,7 @@ class ExecutionContext:
 
     def refuse_short_lease(self, seconds: float) -> None:
         """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
-        if not lease.lasts(self.fence, seconds) and not lease.renew(self.fence):
+        if not lease.is_valid_for(self.fence, seconds) and not lease.renew(self.fence):
             raise LeaseLost("the lease has expired")
 
     def note(self, **columns: object) -> None:

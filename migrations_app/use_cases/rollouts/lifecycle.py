@@ -15,14 +15,14 @@ from migrations_app.actions.plan import Plan
 from migrations_app.actions.states import HOLDING, PLANNED, about_one_node
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Attempt, NodeSkip, Rollout
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import (
-    refuse_beside,
     refuse_expired,
     refuse_held_by_journey,
     refuse_held_elsewhere,
     refuse_moved,
+    refuse_parallel_rollout,
     refuse_start,
 )
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
@@ -39,7 +39,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
     """
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         if digest != row.digest:
             raise Conflict("the plan has changed since it was shown", code="digest_moved")
         refuse_moved(row, version)
@@ -71,7 +71,7 @@ def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | N
     """Resumes a paused rollout, with all checks of a start (A10). Raises PermissionDenied, Conflict."""
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state != "paused":
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be resumed", code="moved")
@@ -92,7 +92,7 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
         return
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_stop(over(person, row.cluster_id)))
+        refuse_person(may_stop(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state == "needs_attention":
             raise Conflict("a person has to settle the outcome", code="moved")
@@ -107,7 +107,7 @@ def resolve_by_person(
 
     Raises PermissionDenied, InvalidInput, Conflict.
     """
-    refuse_person(may_resolve(over(person, rollout_for_update(rollout_id).cluster_id)))
+    refuse_person(may_resolve(person_over_cluster(person, rollout_for_update(rollout_id).cluster_id)))
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     if then not in MANUAL_OUTCOMES:
@@ -140,7 +140,7 @@ def skip_node(
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state not in ("running", "paused"):
             words = f"nodes of a rollout that is {row.state.replace('_', ' ')} cannot be skipped"
@@ -186,7 +186,7 @@ def _update_original(row: Rollout) -> None:
 def request_stop(rollout_id: uuid.UUID, person: Person, *, stop_request: str, by: Actor, version: int | None) -> None:
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_stop(over(person, row.cluster_id)))
+        refuse_person(may_stop(person_over_cluster(person, row.cluster_id)))
         # Stopping is safe, so it is refused only when there is nothing to stop.
         if row.state != "running" and version is not None:
             refuse_moved(row, version)
@@ -218,7 +218,7 @@ def _set_running(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
         with transaction.atomic():
             transition(row, "running", by=by, **columns)
             # The audit event locks the head of the log: of two concurrent starts the second one finds the first.
-            refuse_beside(row)
+            refuse_parallel_rollout(row)
             refuse_held_elsewhere(row)
             refuse_held_by_journey(row)
     except IntegrityError:

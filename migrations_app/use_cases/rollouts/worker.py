@@ -55,7 +55,7 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
     """
     try:
         row = rollout_for_update(rollout_id)
-        fence = lease.take(row.cluster_id, holder) if row.state in WORKING else None
+        fence = lease.acquire(row.cluster_id, holder) if row.state in WORKING else None
         return _advance_under_lease(row, fence) if fence is not None else False
     except LeaseLost:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})

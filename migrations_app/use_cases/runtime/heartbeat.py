@@ -18,7 +18,7 @@ ended.
 """
 
 
-def beat(name: str, queues: Iterable[str]) -> None:
+def write_heartbeat(name: str, queues: Iterable[str]) -> None:
     """Stores a heartbeat of the named process, with the database's clock. A database error is logged, not raised."""
     queue_names = ",".join(sorted(queues))[:200]
     try:
@@ -32,7 +32,7 @@ def beat(name: str, queues: Iterable[str]) -> None:
         connection.close()
 
 
-def stopped(name: str) -> None:
+def delete_heartbeat(name: str) -> None:
     """Deletes the heartbeat of a process that shut down in an orderly way."""
     try:
         with _brief_waits():

@@ -22,7 +22,7 @@ def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: KnownName
     return None if bodies is None else convert(bodies, options, known=known)
 
 
-def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
+def conversion_facts(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
     """What a scan contributes to a conversion: node counts by pool, whether every pool was read, and the roles of the
     instance profiles found in AWS.
     """

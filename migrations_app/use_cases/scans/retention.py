@@ -58,7 +58,7 @@ def sweep_old(*, within: float, now: datetime | None = None) -> int:
     return total
 
 
-def surplus(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
+def snapshots_to_delete(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
     """The ids to delete among the snapshots of one cluster; `moments` are ordered newest first."""
     seen: set[str] = set()
     for key, at in moments:
@@ -96,7 +96,7 @@ def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
     rows = unnamed.order_by("cluster_id", "-scanned_at").values_list("cluster_id", "pk", "scanned_at")
     left = MOST_PER_SWEEP
     for _, moments in groupby(rows.iterator(chunk_size=2000), key=itemgetter(0)):
-        for key in surplus(((pk, at) for _, pk, at in moments), now=now):
+        for key in snapshots_to_delete(((pk, at) for _, pk, at in moments), now=now):
             yield key
             left -= 1
         if left <= 0:

@@ -68,7 +68,7 @@ def approve(journey: str) -> None:
 def tick(journey: str, step: str, note: str) -> None:
     from migrations_app.use_cases.journeys import steps
 
-    steps.tick(uuid.UUID(journey), _person("ada"), step=step, note=note, by=_actor("ada"))
+    steps.confirm_step(uuid.UUID(journey), _person("ada"), step=step, note=note, by=_actor("ada"))
 
 
 def back(journey: str, step: str) -> list[list[str]]:

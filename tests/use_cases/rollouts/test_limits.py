@@ -146,7 +146,7 @@ def test_a_worker_that_is_told_to_stop_gives_the_cluster_back(server, cluster, m
         with pytest.raises(SystemExit):
             worker.advance(row.pk, holder="w")
     row.refresh_from_db()
-    assert (row.worker_attempts, lease.take(cluster.pk, "next") is not None) == (0, True)
+    assert (row.worker_attempts, lease.acquire(cluster.pk, "next") is not None) == (0, True)
 
 
 def _crashing(*_, **__):
@@ -169,6 +169,6 @@ def test_a_message_that_comes_thrice_changes_nothing_more(server, cluster, compl
 def test_nobody_works_at_a_cluster_that_somebody_holds(server, cluster):  # A13
     target, read = node(server)
     row = rollout(cluster, tainting(target, read))
-    fence = lease.take(cluster.pk, "other")
+    fence = lease.acquire(cluster.pk, "other")
     assert (worker.advance(row.pk, holder="w"), outcomes(row)) == (False, [])
     lease.release(fence)

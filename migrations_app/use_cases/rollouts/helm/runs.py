@@ -80,7 +80,7 @@ class RunWatch:
 
     def _ends(self) -> str:
         try:
-            if not lease.lasts(self.work.fence, DEADLINE_SECONDS) and not lease.renew(self.work.fence):
+            if not lease.is_valid_for(self.work.fence, DEADLINE_SECONDS) and not lease.renew(self.work.fence):
                 return "another worker took over"
             with transaction.atomic():
                 journal.refuse_if_stopped(self.work)
