@@ -32,7 +32,7 @@ def a_scanned(story):
 
 
 def converted(story, **options):
-    return convert_cluster(a_scanned(story).pk, Options(live=True, **options), known=KnownNames())
+    return convert_cluster(a_scanned(story).pk, Options(live=True, **options), known_names=KnownNames())
 
 
 @pytest.mark.django_db
@@ -65,7 +65,7 @@ def test_a_cluster_on_v1_has_nothing_left_to_do():
 @pytest.mark.django_db
 def test_a_cluster_without_kept_objects_is_not_an_empty_one():
     row = Cluster.objects.create(name="new", source=Cluster.Source.SAMPLE)
-    assert convert_cluster(row.pk, Options(), known=KnownNames()) is None
+    assert convert_cluster(row.pk, Options(), known_names=KnownNames()) is None
     assert converted("no_karpenter").items == ()
 
 

@@ -125,7 +125,7 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     options = form.options(live=True)
     sheet = sheet_of(head.snapshot.id)
     cluster_facts = conversion_facts(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
-    conversion = convert_cluster(cluster_id, options, known=cluster_facts)
+    conversion = convert_cluster(cluster_id, options, known_names=cluster_facts)
     if conversion and request.GET.get("download"):
         return _download(conversion.items, request.GET["download"], name=head.name)
     if conversion:
