@@ -137,7 +137,7 @@ def _lives(name: str) -> None:
 
     from migrations_app.use_cases.runtime import heartbeat
 
-    heartbeat.beat(name, app.amqp.queues.consume_from)
+    heartbeat.write_heartbeat(name, app.amqp.queues.consume_from)
     connection.close()
 
 
@@ -170,4 +170,4 @@ def _return_memory(**_kwargs: object) -> None:
 def _ends(sender: Any = None, **_kwargs: object) -> None:  # noqa: ANN401 - a worker
     from migrations_app.use_cases.runtime import heartbeat
 
-    heartbeat.stopped(sender.hostname)
+    heartbeat.delete_heartbeat(sender.hostname)

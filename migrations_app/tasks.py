@@ -310,7 +310,7 @@ def sweep() -> None:
 
     Also stores beat's heartbeat.
     """
-    heartbeat.beat(heartbeat.BEAT, [heartbeat.BEAT])
+    heartbeat.write_heartbeat(heartbeat.BEAT, [heartbeat.BEAT])
     for scan_id in queue.scans_to_enqueue():
         enqueue_scan(scan_id)
     for rehearsal_id in rehearsals.rehearsals_to_enqueue():

@@ -19,7 +19,7 @@ STEPS = (
     StepPreview("outside", "Upgrade the controller to 1.0.14"),
 )
 HOP = HopPreview(
-    hop="1.0", starts="0.37.8", lands="1.0.14", steps=STEPS, nodes=6, minutes=46, blockers=1, unknowns=0,
+    hop="1.0", starts="0.37.8", target_release="1.0.14", steps=STEPS, nodes=6, minutes=46, blockers=1, unknowns=0,
     reasons=("2 objects are stored as v1beta1",),
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ def a_campaign(
     CampaignMember.objects.bulk_create(
         CampaignMember(
             campaign=row, cluster=one, cluster_name=one.name, environment=one.environment, wave=at // size,
-            place=at % size, shown=msgspec.to_builtins(shown[at]), lands="1.0.14", hops_left=1,
+            place=at % size, shown=msgspec.to_builtins(shown[at]), target_release="1.0.14", hops_left=1,
             state="done" if state == "succeeded" else "waiting", ended_at=now if state == "succeeded" else None,
         )
         for at, one in enumerate(clusters)

@@ -38,11 +38,11 @@ def a_journey(
     """Creates a journey from 0.37.8 to 1.0.14 in that state; a running or paused one is at step number `at`."""
     now = timezone.now()
     plan = JourneyPlan(
-        cluster=str(cluster.pk), hop="1.0", starts="0.37.8", lands="1.0.14", covers="high", steps=STEPS,
+        cluster=str(cluster.pk), hop="1.0", starts="0.37.8", target_release="1.0.14", covers="high", steps=STEPS,
         shown={"j02": SHOWN}, author=author.username if author else "ada",
     )  # fmt: skip
     told: dict[str, Any] = {
-        "cluster": cluster, "cluster_name": cluster.name, "hop": "1.0", "starts": "0.37.8", "lands": "1.0.14",
+        "cluster": cluster, "cluster_name": cluster.name, "hop": "1.0", "starts": "0.37.8", "target_release": "1.0.14",
         "covers": "high", "choices": {"parameters": {}, "soak_seconds": 600}, "state": state,
         "digest": plan.digest, "plan": canonical(plan), "author": author, "author_name": plan.author,
         "nonce": "n" * 32, "made_at": now, "changed_at": now, "expires_at": now + timedelta(hours=24),

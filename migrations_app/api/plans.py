@@ -53,6 +53,7 @@ class RolloutLineSerializer(StructSerializer):
         "environment",
         "author_id",
     )
+    published_as = {"stop_request": "wish"}
 
 
 class AgreedSerializer(StructSerializer):
@@ -156,8 +157,7 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
 
 def line_of(detail: RolloutDetail) -> dict[str, Any]:
     """Returns the columns of the list."""
-    names = [str(name) for name in RolloutLineSerializer().fields]
-    return {name: getattr(detail.row, name) for name in names}
+    return RolloutLineSerializer().to_representation(detail.row)
 
 
 def _tagged(shape: serializers.Serializer[Any], detail: RolloutDetail, *, status: int) -> Response:

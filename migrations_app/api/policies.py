@@ -25,9 +25,9 @@ from migrations_app.queries.rollouts.policies import (
     KillSwitchState,
     OwnPolicyRow,
     PolicyRow,
+    kill_switch_state,
     own_policy_page,
     policy_row,
-    switch_now,
 )
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
@@ -190,14 +190,14 @@ class KillSwitchView(Endpoint):
     def get(self, request: Request) -> Response:
         """Whether the kill switch is on, who turned it on, and why."""
         query_params(request, StrictSerializer)
-        return Response(SwitchShownSerializer(switch_now()).data)
+        return Response(SwitchShownSerializer(kill_switch_state()).data)
 
     @idempotent
     def post(self, request: Request) -> Response:
         """Stops every change at once. Two people turn the switch off, in the browser."""
         body = body_params(request, StoppingSerializer)
         kill_switch.stop_everything(caller_of(request), why=body["why"], by=actor())
-        return Response(SwitchShownSerializer(switch_now()).data)
+        return Response(SwitchShownSerializer(kill_switch_state()).data)
 
 
 def _policy_answer(cluster_id: uuid.UUID | None) -> Response:

@@ -240,7 +240,7 @@ class RolloutEventsView(Endpoint):
         """
         query = query_params(request, EventsQuerySerializer)
         row, picture = rollout_row(id), picture_of(id)
-        fields = {"state": row.state, "version": row.version, "wish": row.wish}
+        fields = {"state": row.state, "version": row.version, "wish": row.stop_request}
         fields |= {"picture": msgspec.to_builtins(picture) if picture else None}
         body = EventsSerializer({**fields, "results": journal_of(id, limit=query["limit"])}).data
         tag = etags.of_bytes(msgspec.json.encode(body))

@@ -59,13 +59,13 @@ from migrations_app.api.journeys.views import (
     JourneyPauseView,
     JourneyResumeView,
     JourneyRetryView,
+    JourneyRollbackView,
     JourneySkipView,
     JourneyStartView,
     JourneysView,
     JourneyTakeBackView,
     JourneyTickView,
     JourneyView,
-    JourneyWayBackView,
 )
 from migrations_app.api.notifications import (
     ChannelSecretView,
@@ -220,7 +220,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("journeys/<uuid:id>/skip", JourneySkipView, name="api-journey-skip"),
     *_with_slash("journeys/<uuid:id>/retry", JourneyRetryView, name="api-journey-retry"),
     *_with_slash("journeys/<uuid:id>/take_back", JourneyTakeBackView, name="api-journey-take-back"),
-    *_with_slash("journeys/<uuid:id>/way_back", JourneyWayBackView, name="api-journey-way-back"),
+    *_with_slash("journeys/<uuid:id>/way_back", JourneyRollbackView, name="api-journey-way-back"),
     *_with_slash("journeys/<uuid:id>/accept", JourneyAcceptView, name="api-journey-accept"),
     *_with_slash("policies", PoliciesView, name="api-policies"),
     *_with_slash("policies/default", DefaultPolicyView, name="api-policy-default"),

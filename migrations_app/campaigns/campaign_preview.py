@@ -44,12 +44,12 @@ class WarningShown(msgspec.Struct, frozen=True):
     about: tuple[str, ...] = ()
 
 
-class HopPreview(msgspec.Struct, frozen=True, kw_only=True):
+class HopPreview(msgspec.Struct, frozen=True, kw_only=True, rename={"target_release": "lands"}):
     """One hop of one cluster. `nodes` are replaced nodes; `minutes` estimates the work of karpdash."""
 
     hop: str
     starts: str
-    lands: str
+    target_release: str
     steps: tuple[StepPreview, ...]
     nodes: int | None
     minutes: int | None
@@ -112,9 +112,9 @@ class MemberPreview(msgspec.Struct, frozen=True, kw_only=True):
         risks = [risk for hop in self.hops for step in hop.steps for risk in RISKS if risk == step.risk]
         return max(risks, key=RISKS.index, default=None)
 
-    def hop_to(self, lands: str) -> HopPreview | None:
+    def hop_to(self, target_release: str) -> HopPreview | None:
         """Returns the hop that ends at that release."""
-        return next((hop for hop in self.hops if hop.lands == lands), None)
+        return next((hop for hop in self.hops if hop.target_release == target_release), None)
 
 
 class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):

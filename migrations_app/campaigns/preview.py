@@ -58,7 +58,7 @@ def member_preview(
         return msgspec.structs.replace(preview, cause="kubernetes_outside")
     hop_names = {step.hop for step in path}
     choices = choices or Choices(recipe.parameters, recipe.soak_seconds)
-    hops = (hop for hop in runbook(report).hops if hop.lands.hop in hop_names)
+    hops = (hop for hop in runbook(report).hops if hop.target.hop in hop_names)
     previews = tuple(
         _hop(hop, journey_steps(hop, installed=facts.installed, choices=choices), preview=preview, pace=pace)
         for hop in hops
@@ -90,14 +90,16 @@ def _has_reached(running: str, target: str) -> bool:
     return minor is not None and minor_order(running_release.minor) >= minor_order(minor)
 
 
-def differs(preview: MemberPreview, *, lands: str, steps: Iterable[JourneyStep], nodes: int) -> tuple[str, ...]:
+def differs(
+    preview: MemberPreview, *, target_release: str, steps: Iterable[JourneyStep], nodes: int
+) -> tuple[str, ...]:
     """Returns codes of how a journey planned from a fresh read differs from what the campaign showed; empty if it does
     not.
 
     The release has to be a shown one, and every action a shown one of that hop. `nodes`, the largest number of nodes
     that one kind of request is for, may exceed the cluster's number of nodes by a tenth, and always by one.
     """
-    hop = preview.hop_to(lands)
+    hop = preview.hop_to(target_release)
     if hop is None:
         return ("other_target",)
     codes = []
@@ -115,9 +117,9 @@ def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, preview: MemberPrevie
     nodes = _replaced_nodes(hop, preview)
     waits = sum(step.seconds for step in steps) // 60
     return HopPreview(
-        hop=hop.lands.hop,
+        hop=hop.target.hop,
         starts=hop.starts,
-        lands=hop.lands.release,
+        target_release=hop.target.release,
         steps=tuple(_step(step, hop) for step in steps),
         nodes=nodes,
         minutes=None if nodes is None else waits + rolling_minutes(nodes, pace),

@@ -78,11 +78,11 @@ class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
         """Each key with its value as JSON, in the form that `yaml_of` takes."""
         return {helm_value.key: helm_value.text for helm_value in self.values}
 
-    def reaches(self, lands: str) -> bool:
+    def reaches(self, target_release: str) -> bool:
         """Whether the change needs the target version of the hop, or a later one: the upgrade of the hop itself
         installs that."""
-        release, landing = parse(self.version), parse(lands)
-        return release is not None and landing is not None and release >= landing
+        release, target = parse(self.version), parse(target_release)
+        return release is not None and target is not None and release >= target
 
 
 class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):

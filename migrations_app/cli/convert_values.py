@@ -23,13 +23,13 @@ def run_values(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int
     """Returns 0: converted; 1: a decision is open, or a secret forbids printing; 2: wrong usage, or a file that cannot
     be used: then nothing is printed or written.
     """
-    start, lands = (_release(parser, name=name, text=getattr(args, name)) for name in ("from", "to"))
+    start, target_release = (_release(parser, name=name, text=getattr(args, name)) for name in ("from", "to"))
     try:
         texts = [_read(name) for name in (*args.values, *(args.filename or ()))]
     except OSError as error:
         print_error(str(error.filename), error.strerror or "cannot be opened")
         return _UNUSABLE
-    report = convert_files(texts, start=start, lands=lands, chart=args.chart)
+    report = convert_files(texts, start=start, target_release=target_release, chart=args.chart)
     for finding in report.findings:
         print_note(plain(_line(finding)))
     if not report.text:

@@ -116,7 +116,7 @@ def convert(
     bodies: Iterable[Body],
     options: Options = Options(),  # noqa: B008 - frozen
     *,
-    known: KnownNames = KnownNames(),  # noqa: B008 - frozen
+    known_names: KnownNames = KnownNames(),  # noqa: B008 - frozen
 ) -> ConversionResult:
     """Each object converted to the target generation, with its findings; never raises because of an
     object's content.
@@ -124,11 +124,11 @@ def convert(
     works = [_Work(_item(body)) for body in bodies]
     _refuse_repeats(works)
     taken = {work.item.name for work in works if work.item.kind in ("AWSNodeTemplate", "EC2NodeClass")}
-    _first_step(works, options=options, known=known, taken=taken)
+    _first_step(works, options=options, known_names=known_names, taken=taken)
     later = [work for work in works if _goes_to_v1(work, options)]
     for work in later:
-        _second_step(work, options=options, known=known)
-    copies = _settle(later, known=known, taken=taken)
+        _second_step(work, options=options, known_names=known_names)
+    copies = _settle(later, known_names=known_names, taken=taken)
     _view_claims(later)
     for work in works:
         _finish(work, copies)
@@ -173,7 +173,7 @@ def _cluster_dns(works: Sequence[_Work]) -> dict[str, list[str]]:
     return dns_by_class
 
 
-def _first_step(works: Sequence[_Work], *, options: Options, known: KnownNames, taken: set[str]) -> None:
+def _first_step(works: Sequence[_Work], *, options: Options, known_names: KnownNames, taken: set[str]) -> None:
     """Alpha to v1beta1, and findings about objects that are not converted."""
     dns = _cluster_dns(works)
     for work in works:
@@ -181,11 +181,13 @@ def _first_step(works: Sequence[_Work], *, options: Options, known: KnownNames, 
         if work.failed:
             continue
         if item.generation == "alpha" and item.kind == "Provisioner":
-            work.drafts = convert_provisioner(item.source, notes, options=options, known=known, taken=taken)
+            work.drafts = convert_provisioner(item.source, notes, options=options, known_names=known_names, taken=taken)
             taken.update(draft.name for draft in work.drafts[1:])
         elif item.generation == "alpha":
             addresses = dns.get(item.name, [])
-            work.drafts = convert_template(item.source, notes, options=options, known=known, cluster_dns=addresses)
+            work.drafts = convert_template(
+                item.source, notes, options=options, known_names=known_names, cluster_dns=addresses
+            )
         elif item.generation == "machine":
             message = "Machines are not converted; they go when their nodes are replaced"
             notes.add("machine-not-migrated", (), what=message)
@@ -203,7 +205,7 @@ def _goes_to_v1(work: _Work, options: Options) -> bool:
     return work.item.generation in ("beta", "v1") or (work.item.generation == "alpha" and options.to == "v1")
 
 
-def _second_step(work: _Work, *, options: Options, known: KnownNames) -> None:
+def _second_step(work: _Work, *, options: Options, known_names: KnownNames) -> None:
     """v1beta1 to v1, and v1 to its clean form; claims are converted after their pools."""
     item = work.item
     if item.generation == "alpha":
@@ -213,7 +215,7 @@ def _second_step(work: _Work, *, options: Options, known: KnownNames) -> None:
     work.drafts = []
     for body, notes in betas:
         if item.generation == "v1":
-            work.drafts += _finish_v1(body, notes, known=known)
+            work.drafts += _finish_v1(body, notes, known_names=known_names)
         elif body["kind"] == "NodePool":
             work.drafts += convert_pool(body, notes, options=options)
         elif body["kind"] == "EC2NodeClass":
@@ -222,21 +224,21 @@ def _second_step(work: _Work, *, options: Options, known: KnownNames) -> None:
         work.drafts = []
 
 
-def _finish_v1(body: dict[str, Any], notes: FindingCollector, *, known: KnownNames) -> list[ObjectDraft]:
+def _finish_v1(body: dict[str, Any], notes: FindingCollector, *, known_names: KnownNames) -> list[ObjectDraft]:
     if body["kind"] == "EC2NodeClass":
         return node_class.finish_class(body, notes)
     if body["kind"] == "NodePool":
-        return node_class.finish_pool(body, notes, known=known)
+        return node_class.finish_pool(body, notes, known_names=known_names)
     notes.add("nodeclaim-view-only", (), what="a v1 NodeClaim is left alone")
     return []
 
 
-def _settle(works: Sequence[_Work], *, known: KnownNames, taken: set[str]) -> dict[str, list[ObjectDraft]]:
+def _settle(works: Sequence[_Work], *, known_names: KnownNames, taken: set[str]) -> dict[str, list[ObjectDraft]]:
     drafts = [draft for work in works for draft in work.drafts]
     pools = [draft for draft in drafts if draft.kind == "NodePool"]
     classes = {draft.name: draft for draft in drafts if draft.kind == "EC2NodeClass"}
     node_pool.warn(pools, classes)
-    return kubelet.move_kubelet_settings(pools, classes, known=known, taken=taken)
+    return kubelet.move_kubelet_settings(pools, classes, known_names=known_names, taken=taken)
 
 
 def _view_claims(works: Sequence[_Work]) -> None:

@@ -87,8 +87,8 @@ class FindingCollector:
         self.losses: list[ConversionFinding] = []
         self.failed = False
 
-    def add(self, code: str, at: FieldPath, *, what: str, proposal: Plain = None) -> None:
-        self.losses.append(ConversionFinding(code, self.kind, self.name, at, what, proposal))
+    def add(self, code: str, path: FieldPath, *, what: str, proposal: Plain = None) -> None:
+        self.losses.append(ConversionFinding(code, self.kind, self.name, path, what, proposal))
         self.failed = self.failed or CATALOGUE[code].severity == "error"
 
 

@@ -30,11 +30,11 @@ _EVICTION: Final = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod")
 _DEFAULT_RUNTIME: Final = "containerd"
 
 
-def without_runtime(kubelet: Mapping[str, Any], at: FieldPath, *, notes: FindingCollector) -> dict[str, Any]:
+def without_runtime(kubelet: Mapping[str, Any], path: FieldPath, *, notes: FindingCollector) -> dict[str, Any]:
     """The settings without containerRuntime, which the new API does not have."""
     runtime = kubelet.get("containerRuntime")
     if runtime is not None:
-        runtime_at = (*at, "containerRuntime")
+        runtime_at = (*path, "containerRuntime")
         if runtime == _DEFAULT_RUNTIME:
             notes.add("container-runtime-default", runtime_at, what=f"containerRuntime: {runtime} is left out")
         else:
@@ -44,33 +44,33 @@ def without_runtime(kubelet: Mapping[str, Any], at: FieldPath, *, notes: Finding
     return {key: value for key, value in kubelet.items() if key != "containerRuntime"}
 
 
-def check(kubelet: Mapping[str, Any], at: FieldPath, *, notes: FindingCollector) -> None:
+def check(kubelet: Mapping[str, Any], path: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding for each setting that the API server would refuse."""
     for part in _RESERVED:
         for key, value in (kubelet.get(part) or {}).items():
             if key not in _RESERVABLE:
                 notes.add(
-                    "kubelet-invalid", (*at, part, key), what=f"{key} cannot be reserved, only {_listed(_RESERVABLE)}"
+                    "kubelet-invalid", (*path, part, key), what=f"{key} cannot be reserved, only {_listed(_RESERVABLE)}"
                 )
             if str(value).startswith("-"):
-                notes.add("kubelet-invalid", (*at, part, key), what=f"{value} is negative")
+                notes.add("kubelet-invalid", (*path, part, key), what=f"{value} is negative")
     for part in _EVICTION:
         for key in kubelet.get(part) or {}:
             if key not in _SIGNALS:
-                notes.add("kubelet-invalid", (*at, part, key), what=f"{key} is no signal, only {_listed(_SIGNALS)}")
-    _check_pairs(kubelet, at, notes=notes)
+                notes.add("kubelet-invalid", (*path, part, key), what=f"{key} is no signal, only {_listed(_SIGNALS)}")
+    _check_pairs(kubelet, path, notes=notes)
 
 
-def _check_pairs(kubelet: Mapping[str, Any], at: FieldPath, *, notes: FindingCollector) -> None:
+def _check_pairs(kubelet: Mapping[str, Any], path: FieldPath, *, notes: FindingCollector) -> None:
     soft, grace = kubelet.get("evictionSoft") or {}, kubelet.get("evictionSoftGracePeriod") or {}
     for key in sorted(soft.keys() - grace.keys()):
-        notes.add("kubelet-invalid", (*at, "evictionSoft", key), what=f"{key} has no grace period")
+        notes.add("kubelet-invalid", (*path, "evictionSoft", key), what=f"{key} has no grace period")
     for key in sorted(grace.keys() - soft.keys()):
-        notes.add("kubelet-invalid", (*at, "evictionSoftGracePeriod", key), what=f"{key} has no soft threshold")
+        notes.add("kubelet-invalid", (*path, "evictionSoftGracePeriod", key), what=f"{key} has no soft threshold")
     high, low = kubelet.get("imageGCHighThresholdPercent"), kubelet.get("imageGCLowThresholdPercent")
     if high is not None and low is not None and high <= low:
         message = f"the high threshold {high} must be above the low one, {low}"
-        notes.add("kubelet-invalid", (*at, "imageGCHighThresholdPercent"), what=message)
+        notes.add("kubelet-invalid", (*path, "imageGCHighThresholdPercent"), what=message)
 
 
 def _listed(words: frozenset[str]) -> str:
@@ -94,7 +94,7 @@ KubeletGroup = list[ObjectDraft]
 
 
 def move_kubelet_settings(
-    pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft], *, known: KnownNames, taken: set[str]
+    pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft], *, known_names: KnownNames, taken: set[str]
 ) -> dict[str, list[ObjectDraft]]:
     """Moves the kubelet settings of the pools to their classes. Returns the copies made, by the name of the original
     class.
@@ -106,7 +106,9 @@ def move_kubelet_settings(
             users.setdefault(name, []).append(pool)
         elif pool.kubelet:
             _note_missing_class(pool)
-    return {name: _settle_class(classes[name], group, known=known, taken=taken) for name, group in users.items()}
+    return {
+        name: _settle_class(classes[name], group, known_names=known_names, taken=taken) for name, group in users.items()
+    }
 
 
 def _note_missing_class(pool: ObjectDraft) -> None:
@@ -119,15 +121,17 @@ def _note_missing_class(pool: ObjectDraft) -> None:
     pool.notes.add("kubelet-nodeclass-missing", pool.kubelet_at, what=message, proposal=proposal)
 
 
-def _settle_class(owner: ObjectDraft, users: KubeletGroup, *, known: KnownNames, taken: set[str]) -> list[ObjectDraft]:
+def _settle_class(
+    owner: ObjectDraft, users: KubeletGroup, *, known_names: KnownNames, taken: set[str]
+) -> list[ObjectDraft]:
     own = (owner.body.get("spec") or {}).get("kubelet")
     groups: dict[str, KubeletGroup] = {}
     for pool in users:
         # a pool without settings of its own uses those of the class, as in 1.0
         groups.setdefault(kubelet_meaning(pool.kubelet or own), []).append(pool)
-    ranked = sorted(groups.items(), key=lambda item: _rank(item[0], item[1], known=known))
+    ranked = sorted(groups.items(), key=lambda item: _rank(item[0], item[1], known_names=known_names))
     if any(pool.kubelet for pool in users):
-        _warn_of_others(owner, own, groups=groups, known=known)
+        _warn_of_others(owner, own, groups=groups, known_names=known_names)
     original, copies = owner.body, []
     for index, (_, group) in enumerate(ranked):
         settings = next((pool.kubelet for pool in group if pool.kubelet), own)
@@ -139,9 +143,9 @@ def _settle_class(owner: ObjectDraft, users: KubeletGroup, *, known: KnownNames,
     return copies
 
 
-def _rank(meaning: str, group: KubeletGroup, *, known: KnownNames) -> tuple[int, int, bool, str]:
+def _rank(meaning: str, group: KubeletGroup, *, known_names: KnownNames) -> tuple[int, int, bool, str]:
     """Sort key for the group that keeps the original class: most nodes, most pools, no settings, first name."""
-    nodes = sum(known.nodes_of_pool.get(pool.name, 0) for pool in group)
+    nodes = sum(known_names.nodes_of_pool.get(pool.name, 0) for pool in group)
     return (-nodes, -len(group), meaning != "", min(pool.name for pool in group))
 
 
@@ -181,12 +185,12 @@ def _copy(
 
 
 def _warn_of_others(
-    owner: ObjectDraft, own: Mapping[str, Any] | None, *, groups: Mapping[str, KubeletGroup], known: KnownNames
+    owner: ObjectDraft, own: Mapping[str, Any] | None, *, groups: Mapping[str, KubeletGroup], known_names: KnownNames
 ) -> None:
     if own and kubelet_meaning(own) not in groups:
         message = f"spec.kubelet was {json.dumps(own)}, which no NodePool of the input follows; it is replaced"
         owner.notes.add("nodeclass-other-users", ("spec", "kubelet"), what=message)
-    elif not known.all_pools_given:
+    elif not known_names.all_pools_given:
         message = (
             "the class has kubelet settings of its NodePools now; NodePools that are not in the input would follow them"
         )

@@ -77,27 +77,27 @@ def is_restricted(key: str) -> bool:
     return domain.endswith(_CLOSED) and not domain.endswith(_OPEN)
 
 
-def open_labels(labels: dict[str, str], at: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
+def open_labels(labels: dict[str, str], path: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
     """The labels without those that the new API refuses; each of these is a finding."""
     for key in labels:
         if is_restricted(key):
             notes.add(
-                "restricted-key-dropped", (*at, key), what=f"the label {key}={labels[key]} is refused and left out"
+                "restricted-key-dropped", (*path, key), what=f"the label {key}={labels[key]} is refused and left out"
             )
     return {key: value for key, value in labels.items() if not is_restricted(key)}
 
 
-def current_annotations(annotations: dict[str, str], at: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
+def current_annotations(annotations: dict[str, str], path: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
     """The template annotations with karpenter.sh/do-not-disrupt instead of its two predecessors."""
     current = {key: value for key, value in annotations.items() if key not in _REPLACED}
     for key in _REPLACED:
         value = annotations.get(key)
         if value == "true":
             current.setdefault(DO_NOT_DISRUPT, "true")
-            notes.add("deprecated-annotation-replaced", (*at, key), what=f"{key} is now {DO_NOT_DISRUPT}")
+            notes.add("deprecated-annotation-replaced", (*path, key), what=f"{key} is now {DO_NOT_DISRUPT}")
         elif value is not None:
             notes.add(
-                "deprecated-annotation-replaced", (*at, key), what=f'{key}: "{value}" had no effect and is left out'
+                "deprecated-annotation-replaced", (*path, key), what=f'{key}: "{value}" had no effect and is left out'
             )
     return current
 
@@ -106,13 +106,13 @@ def _refused_tag(key: str, *, v1: bool) -> bool:
     return key in (_V1_TAGS if v1 else _BETA_TAGS) or key.startswith("kubernetes.io/cluster")
 
 
-def open_tags(tags: dict[str, str], at: FieldPath, *, notes: FindingCollector, v1: bool) -> dict[str, str]:
+def open_tags(tags: dict[str, str], path: FieldPath, *, notes: FindingCollector, v1: bool) -> dict[str, str]:
     """The EC2 tags without those that Karpenter sets itself; each of these is a finding, an empty key is an error."""
     for key, value in tags.items():
         if not key:
-            notes.add("bad-type", at, what="a tag has an empty key")
+            notes.add("bad-type", path, what="a tag has an empty key")
         elif _refused_tag(key, v1=v1):
-            notes.add("restricted-tag-dropped", (*at, key), what=f"the tag {key}={value} is refused and left out")
+            notes.add("restricted-tag-dropped", (*path, key), what=f"the tag {key}={value} is refused and left out")
     return {key: value for key, value in tags.items() if not _refused_tag(key, v1=v1)}
 
 
@@ -241,20 +241,20 @@ OPERATORS: Final = (*OLD_OPERATORS, "Gte", "Lte")
 _ASKED_OF_NODES: Final = "requirements"
 
 
-def accepted(key: str, landing: Release) -> bool:
+def accepted(key: str, target_release: Release) -> bool:
     """Whether that release accepts the key in a NodePool; newer releases accept more keys than v1beta1."""
-    if labels.retired(key, landing, kind="label"):
+    if labels.retired(key, target_release, kind="label"):
         return False
-    return not is_restricted(key) or _opened(key, landing)
+    return not is_restricted(key) or _opened(key, target_release)
 
 
-def _opened(key: str, landing: Release) -> bool:
+def _opened(key: str, target_release: Release) -> bool:
     """Whether a release up to that one accepts the key; releases newer than the tables keep accepting it."""
     row = labels.find(key, kind="label")
     if row is None or _ASKED_OF_NODES not in row.objects:
         return False
     return not row.first_seen or any(
-        minor_order(_minor(first)) <= minor_order(landing.minor) for first in row.first_seen
+        minor_order(_minor(first)) <= minor_order(target_release.minor) for first in row.first_seen
     )
 
 

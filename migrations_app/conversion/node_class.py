@@ -67,11 +67,11 @@ def convert_class(body: Mapping[str, Any], notes: FindingCollector, *, options: 
 def _images(old: Spec, notes: FindingCollector, *, version: str) -> Spec:
     """amiFamily and amiSelectorTerms of the new class."""
     family, terms = old.get("amiFamily"), old.get("amiSelectorTerms") or []
-    at = ("spec", "amiSelectorTerms")
+    path = ("spec", "amiSelectorTerms")
     if family is None:
         notes.add("ami-family-missing", ("spec", "amiFamily"), what="spec.amiFamily is missing; v1beta1 requires it")
     elif family == "Custom" and not terms:
-        notes.add("custom-needs-ami-terms", at, what="amiFamily Custom needs amiSelectorTerms")
+        notes.add("custom-needs-ami-terms", path, what="amiFamily Custom needs amiSelectorTerms")
     elif family == "Ubuntu":
         return _ubuntu(terms, notes)
     elif not terms:
@@ -83,11 +83,13 @@ def _images(old: Spec, notes: FindingCollector, *, version: str) -> Spec:
 
 def _alias(family: str, version: str, *, notes: FindingCollector) -> dict[str, str]:
     alias = f"{family.lower()}@{version}"
-    at = ("spec", "amiFamily")
+    path = ("spec", "amiFamily")
     if version == _LATEST:
         pin = "" if family.startswith("Windows") else f"; to pin a version write {family.lower()}@v..."
         notes.add(
-            "ami-alias-latest", at, what=f"images come from the alias {alias}, as they did from amiFamily {family}{pin}"
+            "ami-alias-latest",
+            path,
+            what=f"images come from the alias {alias}, as they did from amiFamily {family}{pin}",
         )
     if family == "AL2":
         _warn_of_al2(notes)
@@ -212,23 +214,23 @@ def _cleaned_manifest(body: Mapping[str, Any], notes: FindingCollector) -> dict[
     """The object with cleaned metadata and without status; everything else is unchanged."""
     head = metadata.cleaned(body, notes)
     spec = _seen_map(spec_of(body), ("spec",), notes=notes) or {}
-    _check(spec, _CHECKED, at=("spec",), notes=notes)
+    _check(spec, _CHECKED, path=("spec",), notes=notes)
     template = spec.get("template")
     inner = template.get("spec") if isinstance(template, Mapping) else None
     if inner is not None and _seen_map(inner, ("spec", "template", "spec"), notes=notes):
-        _check(inner, _CHECKED_TEMPLATE, at=("spec", "template", "spec"), notes=notes)
+        _check(inner, _CHECKED_TEMPLATE, path=("spec", "template", "spec"), notes=notes)
     return {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
 
 
 def _check(
-    spec: Mapping[str, Any], table: Mapping[str, FieldReader], *, at: FieldPath, notes: FindingCollector
+    spec: Mapping[str, Any], table: Mapping[str, FieldReader], *, path: FieldPath, notes: FindingCollector
 ) -> None:
     for name, shape in table.items():
         if spec.get(name) is not None:
-            shape(spec[name], (*at, name), notes=notes)
+            shape(spec[name], (*path, name), notes=notes)
 
 
-def finish_pool(body: Mapping[str, Any], notes: FindingCollector, *, known: KnownNames) -> list[ObjectDraft]:
+def finish_pool(body: Mapping[str, Any], notes: FindingCollector, *, known_names: KnownNames) -> list[ObjectDraft]:
     """The NodePool with the kubelet settings from its annotation held separately; empty if the object has an error."""
     manifest = _cleaned_manifest(body, notes)
     if notes.failed:
@@ -237,7 +239,7 @@ def finish_pool(body: Mapping[str, Any], notes: FindingCollector, *, known: Know
     draft.kubelet_at = _KUBELET_AT
     draft.kubelet = _parked_kubelet(body, notes)
     after = (spec_of(body).get("disruption") or {}).get("consolidateAfter")
-    if draft.name in known.never_consolidated and after == "0s":
+    if draft.name in known_names.never_consolidated and after == "0s":
         message = "consolidateAfter was Never before the upgrade and is 0s now"
         notes.add(
             "consolidation-never-lost", ("spec", "disruption", "consolidateAfter"), what=message, proposal="Never"

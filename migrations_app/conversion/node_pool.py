@@ -105,74 +105,79 @@ def convert_pool(body: Mapping[str, Any], notes: FindingCollector, *, options: O
 
 def _template(template: Spec, disruption: Spec, *, notes: FindingCollector) -> Spec:
     head, spec = template.get("metadata") or {}, template.get("spec") or {}
-    at = ("spec", "template")
+    path = ("spec", "template")
     new_head = filled(
         {
-            "labels": metadata.open_labels(head.get("labels") or {}, (*at, "metadata", "labels"), notes=notes),
+            "labels": metadata.open_labels(head.get("labels") or {}, (*path, "metadata", "labels"), notes=notes),
             "annotations": metadata.current_annotations(
-                head.get("annotations") or {}, (*at, "metadata", "annotations"), notes=notes
+                head.get("annotations") or {}, (*path, "metadata", "annotations"), notes=notes
             ),
         }
     )
     resources = spec.get("resources")
     if resources and resources != {"requests": {}}:
         message = f"resources {shown(resources)} are left out"
-        notes.add("template-resources-dropped", (*at, "spec", "resources"), what=message)
+        notes.add("template-resources-dropped", (*path, "spec", "resources"), what=message)
     new_spec = {
-        "nodeClassRef": class_reference(spec.get("nodeClassRef"), (*at, "spec", "nodeClassRef"), notes=notes),
-        "requirements": provisioner.checked(spec.get("requirements") or [], (*at, "spec", "requirements"), notes=notes),
+        "nodeClassRef": class_reference(spec.get("nodeClassRef"), (*path, "spec", "nodeClassRef"), notes=notes),
+        "requirements": provisioner.checked(
+            spec.get("requirements") or [], (*path, "spec", "requirements"), notes=notes
+        ),
         **filled({"taints": spec.get("taints"), "startupTaints": spec.get("startupTaints")}),
         "expireAfter": _expiry(disruption, notes),
     }
     return {"metadata": new_head, "spec": new_spec} if new_head else {"spec": new_spec}
 
 
-def class_reference(old: Mapping[str, str] | None, at: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
+def class_reference(reference: Mapping[str, str] | None, path: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
     """The reference to the node class by group, kind and name."""
-    if not old or not old.get("name"):
-        notes.add("no-nodeclass-ref", at, what="nodeClassRef.name is missing; name the node class of this object")
+    if not reference or not reference.get("name"):
+        notes.add("no-nodeclass-ref", path, what="nodeClassRef.name is missing; name the node class of this object")
         return {}
-    group, kind = (old.get("apiVersion") or "").partition("/")[0] or CLASS_GROUP, old.get("kind") or CLASS_KIND
+    group, kind = (
+        (reference.get("apiVersion") or "").partition("/")[0] or CLASS_GROUP,
+        reference.get("kind") or CLASS_KIND,
+    )
     if (group, kind) != (CLASS_GROUP, CLASS_KIND):
         message = f"{kind} of {group} is kept as it is; from 1.0 on only {CLASS_KIND} of {CLASS_GROUP} is found"
-        notes.add("provider-ref-foreign", at, what=message)
-    return {"group": group, "kind": kind, "name": old["name"]}
+        notes.add("provider-ref-foreign", path, what=message)
+    return {"group": group, "kind": kind, "name": reference["name"]}
 
 
-def _kubelet(spec: Spec, at: FieldPath, *, notes: FindingCollector) -> Spec | None:
+def _kubelet(spec: Spec, path: FieldPath, *, notes: FindingCollector) -> Spec | None:
     if not spec.get("kubelet"):
         return None
-    settings = kubelet.without_runtime(spec["kubelet"], at, notes=notes)
-    kubelet.check(settings, at, notes=notes)
+    settings = kubelet.without_runtime(spec["kubelet"], path, notes=notes)
+    kubelet.check(settings, path, notes=notes)
     return settings
 
 
 def _expiry(disruption: Spec, notes: FindingCollector) -> str:
-    at = ("spec", "disruption", "expireAfter")
+    path = ("spec", "disruption", "expireAfter")
     expire: str | None = disruption.get("expireAfter")
     if expire is None:
         message = f"expireAfter is not written, so it was {_BETA_EXPIRY} by default and is written out now"
-        notes.add("expire-implicit", at, what=message, proposal="Never")
+        notes.add("expire-implicit", path, what=message, proposal="Never")
     if expire != quantities.NEVER:
         message = (
             f"after {expire or _BETA_EXPIRY} v1 drains a node at once; pods behind a disruption budget of their"
             " own hold it without end unless terminationGracePeriod is set: review both"
         )
-        notes.add("expire-forceful", at, what=message)
+        notes.add("expire-forceful", path, what=message)
     return expire or _BETA_EXPIRY
 
 
 def _disruption(old: Spec, notes: FindingCollector) -> Spec:
     policy, after = old.get("consolidationPolicy"), old.get("consolidateAfter")
-    at = ("spec", "disruption", "consolidateAfter")
+    path = ("spec", "disruption", "consolidateAfter")
     if policy == "WhenEmpty":
         if after is None:
-            notes.add("consolidate-after-missing", at, what="WhenEmpty needs consolidateAfter, such as 30s or Never")
+            notes.add("consolidate-after-missing", path, what="WhenEmpty needs consolidateAfter, such as 30s or Never")
     else:
         policy = "WhenEmptyOrUnderutilized"
         if after not in (None, quantities.NEVER):
             notes.add(
-                "consolidate-after-odd", at, what=f"{after} had no effect with WhenUnderutilized and has one in v1"
+                "consolidate-after-odd", path, what=f"{after} had no effect with WhenUnderutilized and has one in v1"
             )
     new = {"consolidationPolicy": policy, "consolidateAfter": after or "0s"}
     return {**new, **filled({"budgets": old.get("budgets")})}

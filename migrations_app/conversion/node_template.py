@@ -21,13 +21,13 @@ SPELLINGS: Final = (PLACEHOLDER, "${KARPENTER_NODE_ROLE}")
 
 
 def identity(
-    profile: str | None, at: FieldPath, *, notes: FindingCollector, options: Options, known: KnownNames
+    profile: str | None, path: FieldPath, *, notes: FindingCollector, options: Options, known_names: KnownNames
 ) -> dict[str, str]:
     """`role` or `instanceProfile` of the new class; exactly one of them."""
-    profile_at = (*at, "instanceProfile")
+    profile_at = (*path, "instanceProfile")
     if options.keep_instance_profile and profile:
         return {"instanceProfile": profile}
-    seen = known.role_of_profile.get(profile or known.default_profile or "")
+    seen = known_names.role_of_profile.get(profile or known_names.default_profile or "")
     role = options.node_role or seen or PLACEHOLDER
     if role == PLACEHOLDER:
         used = f"the role of instance profile {profile}" if profile else "the role of the default instance profile"
@@ -37,11 +37,11 @@ def identity(
     return {"role": role}
 
 
-def check_role(role: str, at: FieldPath, *, notes: FindingCollector) -> None:
+def check_role(role: str, path: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding if the role is given as an ARN."""
     if role.startswith("arn:"):
         name = role.rpartition("/")[2]
-        notes.add("role-is-arn", at, what=f"{role} is an ARN; the name of the role is {name}", proposal=name)
+        notes.add("role-is-arn", path, what=f"{role} is an ARN; the name of the role is {name}", proposal=name)
 
 
 def is_placeholder(text: str) -> bool:
@@ -49,17 +49,17 @@ def is_placeholder(text: str) -> bool:
     return any(spelling in text for spelling in SPELLINGS)
 
 
-def placeholder_paths(value: Plain, at: FieldPath = ()) -> Iterator[FieldPath]:
+def placeholder_paths(value: Plain, path: FieldPath = ()) -> Iterator[FieldPath]:
     """Every path in a manifest that contains the placeholder; such a manifest must never reach an API server."""
     if isinstance(value, str):
         if is_placeholder(value):
-            yield at
+            yield path
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from placeholder_paths(item, (*at, key))
+            yield from placeholder_paths(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from placeholder_paths(item, (*at, index))
+            yield from placeholder_paths(item, (*path, index))
 
 
 _SIZE: Final = re.compile(r"(?P<number>[1-9]\d{0,4})(?P<unit>Gi|G|Ti|T)", re.ASCII)
@@ -76,13 +76,13 @@ def accepted_size(text: str) -> bool:
     return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MOST["Ti"]
 
 
-def check(devices: list[dict[str, Any]], at: FieldPath, *, notes: FindingCollector) -> None:
+def check(devices: list[dict[str, Any]], path: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding for each volume whose size is missing or would be refused."""
     for index, device in enumerate(devices):
         ebs = (device or {}).get("ebs")
         if ebs is None:
             continue
-        size, ebs_at = ebs.get("volumeSize"), (*at, index, "ebs")
+        size, ebs_at = ebs.get("volumeSize"), (*path, index, "ebs")
         if size is None:
             if not ebs.get("snapshotID"):
                 notes.add("ebs-size-missing", ebs_at, what="neither volumeSize nor snapshotID is given")
@@ -109,7 +109,7 @@ def convert_template(
     notes: FindingCollector,
     *,
     options: Options,
-    known: KnownNames,
+    known_names: KnownNames,
     cluster_dns: Sequence[str] = (),
 ) -> list[ObjectDraft]:
     """The EC2NodeClass; empty if the object has an error. `cluster_dns`: of the pools that use it."""
@@ -119,41 +119,45 @@ def convert_template(
     template: Spec = schema.NODE_TEMPLATE(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:
         return []
-    spec = class_from_spec(template, ("spec",), notes=notes, options=options, known=known, cluster_dns=cluster_dns)
+    spec = class_from_spec(
+        template, ("spec",), notes=notes, options=options, known_names=known_names, cluster_dns=cluster_dns
+    )
     return [] if notes.failed else [ObjectDraft(manifest(CLASS_API, "EC2NodeClass", metadata=head, spec=spec), notes)]
 
 
 def class_from_spec(
     template: Spec,
-    at: FieldPath,
+    path: FieldPath,
     *,
     notes: FindingCollector,
     options: Options,
-    known: KnownNames,
+    known_names: KnownNames,
     cluster_dns: Sequence[str],
 ) -> Spec:
     """The spec of an EC2NodeClass from a checked template or provider block."""
-    _refuse_launch_template(template, at, notes=notes)
+    _refuse_launch_template(template, path, notes=notes)
     family = template.get("amiFamily") or "AL2"
-    images = selectors.image_terms(template.get("amiSelector"), (*at, "amiSelector"), notes=notes)
+    images = selectors.image_terms(template.get("amiSelector"), (*path, "amiSelector"), notes=notes)
     if family == "Custom" and not images:
-        notes.add("custom-needs-ami-terms", (*at, "amiSelector"), what="amiFamily Custom needs an amiSelector")
+        notes.add("custom-needs-ami-terms", (*path, "amiSelector"), what="amiFamily Custom needs an amiSelector")
     if family == "Ubuntu":
         message = "v1 has no Ubuntu family: there it becomes AL2 and needs an amiSelector that names the images"
-        notes.add("ubuntu-as-al2", (*at, "amiFamily"), what=message)
+        notes.add("ubuntu-as-al2", (*path, "amiFamily"), what=message)
     devices = template.get("blockDeviceMappings")
-    check(devices or [], (*at, "blockDeviceMappings"), notes=notes)
+    check(devices or [], (*path, "blockDeviceMappings"), notes=notes)
     return {
         "amiFamily": family,
         **filled({"amiSelectorTerms": images}),
-        **identity(template.get("instanceProfile"), at, notes=notes, options=options, known=known),
-        **_networks(template, at, notes=notes),
+        **identity(template.get("instanceProfile"), path, notes=notes, options=options, known_names=known_names),
+        **_networks(template, path, notes=notes),
         **filled(
             {
                 "userData": template.get("userData"),
-                "tags": metadata.open_tags(template.get("tags") or {}, (*at, "tags"), notes=notes, v1=False),
+                "tags": metadata.open_tags(template.get("tags") or {}, (*path, "tags"), notes=notes, v1=False),
                 "blockDeviceMappings": devices,
-                "metadataOptions": _metadata_options(template, at, notes=notes, known=known, cluster_dns=cluster_dns),
+                "metadataOptions": _metadata_options(
+                    template, path, notes=notes, known_names=known_names, cluster_dns=cluster_dns
+                ),
                 "detailedMonitoring": template.get("detailedMonitoring"),
                 "context": template.get("context"),
             }
@@ -161,34 +165,34 @@ def class_from_spec(
     }
 
 
-def _networks(template: Spec, at: FieldPath, *, notes: FindingCollector) -> Spec:
+def _networks(template: Spec, path: FieldPath, *, notes: FindingCollector) -> Spec:
     return filled(
         {
-            f"{name}Terms": selectors.network_terms(template.get(name), (*at, name), notes=notes)
+            f"{name}Terms": selectors.network_terms(template.get(name), (*path, name), notes=notes)
             for name in ("subnetSelector", "securityGroupSelector")
         }
     )
 
 
-def _refuse_launch_template(template: Spec, at: FieldPath, *, notes: FindingCollector) -> None:
+def _refuse_launch_template(template: Spec, path: FieldPath, *, notes: FindingCollector) -> None:
     for name in ("launchTemplate", "launchTemplateName"):
         if template.get(name):
             message = (
-                f"{'.'.join(map(str, at))}.{name} {shown(template[name])} has no counterpart: move what it sets (image,"
-                " user data, volumes, security groups, metadata options) to amiSelector, userData, blockDeviceMappings,"
-                " securityGroupSelector and metadataOptions, then remove it"
+                f"{'.'.join(map(str, path))}.{name} {shown(template[name])} has no counterpart: move what it sets"
+                " (image, user data, volumes, security groups, metadata options) to amiSelector, userData,"
+                " blockDeviceMappings, securityGroupSelector and metadataOptions, then remove it"
             )
-            notes.add("launch-template-unsupported", (*at, name), what=message)
+            notes.add("launch-template-unsupported", (*path, name), what=message)
 
 
 def _metadata_options(
-    template: Spec, at: FieldPath, *, notes: FindingCollector, known: KnownNames, cluster_dns: Sequence[str]
+    template: Spec, path: FieldPath, *, notes: FindingCollector, known_names: KnownNames, cluster_dns: Sequence[str]
 ) -> dict[str, Any] | None:
     """The options with omitted fields set to EC2's defaults; None if there is no block."""
     metadata_options: dict[str, Any] | None = template.get("metadataOptions")
-    options_at = (*at, "metadataOptions")
+    options_at = (*path, "metadataOptions")
     if metadata_options is None:
-        if known.ipv6 or (known.ipv6 is None and any(":" in address for address in cluster_dns)):
+        if known_names.ipv6 or (known_names.ipv6 is None and any(":" in address for address in cluster_dns)):
             message = "on an IPv6 cluster the old default was httpProtocolIPv6: enabled; now it is disabled"
             notes.add("imds-ipv6", options_at, what=message, proposal={"httpProtocolIPv6": "enabled"})
         return None

@@ -37,31 +37,33 @@ _SHAPE_KEYS: Final = frozenset(
 
 
 def checked(
-    requirements: list[ConvertedRequirement], at: FieldPath, *, notes: FindingCollector
+    requirements: list[ConvertedRequirement], path: FieldPath, *, notes: FindingCollector
 ) -> list[ConvertedRequirement]:
     """The requirements without those whose key the new API refuses; an impossible requirement is an error."""
     for index, requirement in enumerate(requirements):
-        _check_values(requirement, (*at, index), notes=notes)
+        _check_values(requirement, (*path, index), notes=notes)
         key = requirement.get("key")
         if isinstance(key, str) and metadata.is_restricted(key):
             dropped = f"{key} {requirement.get('operator')} {requirement.get('values', [])}"
-            notes.add("restricted-key-dropped", (*at, index), what=f"the requirement {dropped} is refused and left out")
+            notes.add(
+                "restricted-key-dropped", (*path, index), what=f"the requirement {dropped} is refused and left out"
+            )
     return [item for item in requirements if not metadata.is_restricted(item.get("key") or "")]
 
 
-def _check_values(requirement: ConvertedRequirement, at: FieldPath, *, notes: FindingCollector) -> None:
+def _check_values(requirement: ConvertedRequirement, path: FieldPath, *, notes: FindingCollector) -> None:
     operator, values = requirement.get("operator"), requirement.get("values") or []
     if operator == "In" and not values:
-        notes.add("bad-type", (*at, "values"), what="In needs at least one value")
+        notes.add("bad-type", (*path, "values"), what="In needs at least one value")
     if operator in ("Gt", "Lt") and not (len(values) == 1 and str(values[0]).isascii() and str(values[0]).isdigit()):
-        notes.add("bad-type", (*at, "values"), what=f"{operator} needs exactly one whole number, written as text")
+        notes.add("bad-type", (*path, "values"), what=f"{operator} needs exactly one whole number, written as text")
 
 
-def check_count(requirements: list[ConvertedRequirement], at: FieldPath, *, notes: FindingCollector) -> None:
+def check_count(requirements: list[ConvertedRequirement], path: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding if v1beta1 would refuse the number of requirements."""
     if len(requirements) > MOST_IN_BETA:
         message = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
-        notes.add("too-many-terms", at, what=message)
+        notes.add("too-many-terms", path, what=message)
 
 
 def defaults(
@@ -101,7 +103,12 @@ Spec = dict[str, Any]
 
 
 def convert_provisioner(
-    body: Mapping[str, Any], notes: FindingCollector, *, options: Options, known: KnownNames, taken: Collection[str]
+    body: Mapping[str, Any],
+    notes: FindingCollector,
+    *,
+    options: Options,
+    known_names: KnownNames,
+    taken: Collection[str],
 ) -> list[ObjectDraft]:
     """The NodePool, followed by the EC2NodeClass of an inline provider; empty if the object has an error.
 
@@ -113,7 +120,7 @@ def convert_provisioner(
     spec: Spec = schema.PROVISIONER(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:
         return []
-    inline = _inline_class(spec, notes, options=options, known=known, taken=taken)
+    inline = _inline_class(spec, notes, options=options, known_names=known_names, taken=taken)
     if notes.failed:
         return []
     reference = _reference(spec, notes, inline=inline)
@@ -125,45 +132,47 @@ def convert_provisioner(
 
 
 def _inline_class(
-    spec: Spec, notes: FindingCollector, *, options: Options, known: KnownNames, taken: Collection[str]
+    spec: Spec, notes: FindingCollector, *, options: Options, known_names: KnownNames, taken: Collection[str]
 ) -> dict[str, Any] | None:
     if spec.get("provider") is None:
         return None
-    at = ("spec", "provider")
-    provider: Spec = schema.PROVIDER(spec["provider"], at, notes=notes) or {}
+    path = ("spec", "provider")
+    provider: Spec = schema.PROVIDER(spec["provider"], path, notes=notes) or {}
     if notes.failed:
         return None
     name = notes.name
     if name in taken:
         name = free_name(f"{notes.name}-provider", taken)
         message = f"a node class {notes.name} is in the input too, so this one is named {name}"
-        notes.add("nodeclass-name-clash", at, what=message, proposal=name)
+        notes.add("nodeclass-name-clash", path, what=message, proposal=name)
     dns = (spec.get("kubeletConfiguration") or {}).get("clusterDNS") or []
-    class_spec = class_from_spec(provider, at, notes=notes, options=options, known=known, cluster_dns=dns)
+    class_spec = class_from_spec(provider, path, notes=notes, options=options, known_names=known_names, cluster_dns=dns)
     return manifest(CLASS_API, "EC2NodeClass", metadata={"name": name}, spec=class_spec)
 
 
 def _reference(spec: Spec, notes: FindingCollector, *, inline: dict[str, Any] | None) -> dict[str, str]:
     """The nodeClassRef of the pool."""
     old: dict[str, str] = spec.get("providerRef") or {}
-    at = ("spec", "providerRef")
+    path = ("spec", "providerRef")
     class_kind = {"apiVersion": CLASS_API, "kind": "EC2NodeClass"}
     if inline is not None:
         if old:
             notes.add(
                 "provider-and-ref",
-                at,
+                path,
                 what=f"providerRef {shown(old.get('name'))} is left out; the inline provider wins",
             )
         return {**class_kind, "name": inline["metadata"]["name"]}
     if not old.get("name"):
-        notes.add("no-provider", at, what="neither spec.providerRef.name nor spec.provider is given; name a node class")
+        notes.add(
+            "no-provider", path, what="neither spec.providerRef.name nor spec.provider is given; name a node class"
+        )
         return {}
     if old.get("kind") not in (None, "AWSNodeTemplate", "EC2NodeClass"):
-        notes.add("provider-ref-foreign", (*at, "kind"), what=f"kind {old['kind']} is kept as it is")
+        notes.add("provider-ref-foreign", (*path, "kind"), what=f"kind {old['kind']} is kept as it is")
         return old
     if old.keys() & {"kind", "apiVersion"}:
-        notes.add("provider-ref-rewritten", at, what=f"{shown(old)} now names kind EC2NodeClass of {CLASS_API}")
+        notes.add("provider-ref-rewritten", path, what=f"{shown(old)} now names kind EC2NodeClass of {CLASS_API}")
     return {**class_kind, "name": old["name"]}
 
 
@@ -195,26 +204,26 @@ def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: FindingCollector
 
 
 def _requirements(spec: Spec, notes: FindingCollector, *, options: Options) -> list[dict[str, Any]]:
-    at = ("spec", "requirements")
+    path = ("spec", "requirements")
     old_requirements: list[dict[str, Any]] = spec.get("requirements") or []
-    requirements = checked(old_requirements, at, notes=notes)
+    requirements = checked(old_requirements, path, notes=notes)
     if not options.ignore_defaults and not notes.failed:
         added = defaults(old_requirements, spec.get("labels") or {}, notes=notes)
         if added:
             added_texts = "; ".join(requirement_text(item) for item in added)
-            notes.add("default-requirements-added", at, what=f"added: {added_texts}", proposal=added)
+            notes.add("default-requirements-added", path, what=f"added: {added_texts}", proposal=added)
         requirements = requirements + added
-    check_count(requirements, at, notes=notes)
+    check_count(requirements, path, notes=notes)
     return requirements
 
 
 def _kubelet(spec: Spec, notes: FindingCollector) -> Spec | None:
-    at = ("spec", "kubeletConfiguration")
+    path = ("spec", "kubeletConfiguration")
     if not spec.get("kubeletConfiguration"):
         return None
-    settings = kubelet.without_runtime(spec["kubeletConfiguration"], at, notes=notes)
+    settings = kubelet.without_runtime(spec["kubeletConfiguration"], path, notes=notes)
     if not notes.failed:
-        kubelet.check(settings, at, notes=notes)
+        kubelet.check(settings, path, notes=notes)
     return settings
 
 

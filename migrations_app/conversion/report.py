@@ -218,13 +218,13 @@ def convert_texts(
     sources: Iterable[tuple[str, bytes | str]],
     options: Options = Options(),  # noqa: B008  # frozen
     *,
-    known: KnownNames = KnownNames(),  # noqa: B008  # frozen
+    known_names: KnownNames = KnownNames(),  # noqa: B008  # frozen
     unreadable: Iterable[LocatedFinding] = (),
 ) -> ConversionReport:
     """Reads and converts (file name, text) pairs. `unreadable`: findings for files that could not be opened."""
     readings = [reader.read(data, file=name) for name, data in sources]
     manifests = [manifest for reading in readings for manifest in reading.manifests]
-    items = convert([manifest.body for manifest in manifests], options, known=known).items
+    items = convert([manifest.body for manifest in manifests], options, known_names=known_names).items
     converted = tuple(ConvertedObject(manifest, item) for manifest, item in zip(manifests, items, strict=True))
     order = {reading.file: index for index, reading in enumerate(readings)}
     findings = [_of_fault(fault) for reading in readings for fault in reading.faults]

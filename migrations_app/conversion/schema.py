@@ -17,7 +17,7 @@ from migrations_app.manifests.writer import Plain
 class FieldReader(Protocol):
     """A reader: returns the cleaned value, or None and adds an error finding."""
 
-    def __call__(self, value: Any, at: FieldPath, /, *, notes: FindingCollector) -> Any:  # noqa: ANN401  # fields of any type are read
+    def __call__(self, value: Any, path: FieldPath, /, *, notes: FindingCollector) -> Any:  # noqa: ANN401  # fields of any type are read
         ...
 
 
@@ -43,10 +43,10 @@ def _kind_of(value: Plain) -> str:
     return "a list" if isinstance(value, list) else "a map" if isinstance(value, Mapping) else "null"
 
 
-def wrong(value: Plain, at: FieldPath, *, notes: FindingCollector, expected: str) -> None:
+def wrong(value: Plain, path: FieldPath, *, notes: FindingCollector, expected: str) -> None:
     """Adds a `bad-type` finding: the found and the expected type."""
     hint = "; put it in quotes" if expected == "text" and isinstance(value, bool | int | float) else ""
-    notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {expected} is wanted{hint}")
+    notes.add("bad-type", path, what=f"{shown(value)} is {_kind_of(value)}, {expected} is wanted{hint}")
 
 
 def anything(value: Plain, _at: FieldPath, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader always gets findings
@@ -54,32 +54,32 @@ def anything(value: Plain, _at: FieldPath, *, notes: FindingCollector) -> Plain:
     return value
 
 
-def text(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+def text(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
     """The string; None with an error otherwise."""
     if isinstance(value, str):
         return value
-    wrong(value, at, notes=notes, expected="text")
+    wrong(value, path, notes=notes, expected="text")
     return None
 
 
-def flag(value: Plain, at: FieldPath, *, notes: FindingCollector) -> bool | None:
+def flag(value: Plain, path: FieldPath, *, notes: FindingCollector) -> bool | None:
     """true or false; None with an error otherwise."""
     if isinstance(value, bool):
         return value
-    wrong(value, at, notes=notes, expected="true or false")
+    wrong(value, path, notes=notes, expected="true or false")
     return None
 
 
 def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> FieldReader:
     """A reader of integers; values out of range are an error with that code."""
 
-    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> int | None:
+    def read(value: Plain, path: FieldPath, *, notes: FindingCollector) -> int | None:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            wrong(value, at, notes=notes, expected=unit)
+            wrong(value, path, notes=notes, expected=unit)
         elif not least <= value <= most:
-            notes.add(code, at, what=f"{shown(value)} is out of range, {unit} from {least} to {most} is wanted")
+            notes.add(code, path, what=f"{shown(value)} is out of range, {unit} from {least} to {most} is wanted")
         else:
             return value
         return None
@@ -90,10 +90,10 @@ def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: st
 def one_of(*words: str) -> FieldReader:
     """A reader of one of these words."""
 
-    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+    def read(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
         if value in words and isinstance(value, str):
             return value
-        notes.add("bad-type", at, what=f"{shown(value)} is not one of {', '.join(words)}")
+        notes.add("bad-type", path, what=f"{shown(value)} is not one of {', '.join(words)}")
         return None
 
     return read
@@ -110,56 +110,58 @@ def quantity_text(value: Plain) -> str | None:
     return repr(value)
 
 
-def _quantity(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+def _quantity(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
     as_text = quantity_text(value)
     if as_text is not None and quantities.read(as_text) is not None:
         return as_text
-    notes.add("bad-quantity", at, what=f"{shown(value)} is no quantity such as 500m, 2 or 16Gi")
+    notes.add("bad-quantity", path, what=f"{shown(value)} is no quantity such as 500m, 2 or 16Gi")
     return None
 
 
-def quantity_kept(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+def quantity_kept(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
     """The quantity in the user's spelling, always as text."""
-    return _quantity(value, at, notes=notes)
+    return _quantity(value, path, notes=notes)
 
 
-def quantity_canonical(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+def quantity_canonical(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
     """The quantity in canonical spelling."""
-    as_text = _quantity(value, at, notes=notes)
+    as_text = _quantity(value, path, notes=notes)
     return None if as_text is None else quantities.canonical(as_text)
 
 
-def _duration(value: Plain, at: FieldPath, *, notes: FindingCollector) -> int | None:
+def _duration(value: Plain, path: FieldPath, *, notes: FindingCollector) -> int | None:
     if not isinstance(value, str):
-        wrong(value, at, notes=notes, expected="text such as 30s or 1h30m")
+        wrong(value, path, notes=notes, expected="text such as 30s or 1h30m")
         return None
     length = quantities.nanoseconds(value)
     if length is None or length < 0:
         days = "; days are no unit, write hours" if value.endswith("d") else ""
-        notes.add("bad-duration", at, what=f"{shown(value)} is no duration such as 30s or 1h30m{days}")
+        notes.add("bad-duration", path, what=f"{shown(value)} is no duration such as 30s or 1h30m{days}")
         return None
     return length
 
 
-def duration_kept(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+def duration_kept(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
     """The duration in the user's spelling."""
-    return value if _duration(value, at, notes=notes) is not None else None
+    return value if _duration(value, path, notes=notes) is not None else None
 
 
-def duration_printed(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+def duration_printed(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
     """The duration in Go's format."""
-    length = _duration(value, at, notes=notes)
+    length = _duration(value, path, notes=notes)
     return None if length is None else quantities.text_of(length)
 
 
-def duration_or_never(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
+def duration_or_never(value: Plain, path: FieldPath, *, notes: FindingCollector) -> str | None:
     """`Never`, or a duration of whole h, m and s in the user's spelling."""
     if value == quantities.NEVER:
         return quantities.NEVER
-    if _duration(value, at, notes=notes) is None:
+    if _duration(value, path, notes=notes) is None:
         return None
     if not quantities.is_crd_duration(value):
-        notes.add("bad-duration", at, what=f"{shown(value)}: only whole h, m and s are accepted, such as 720h or 1h30m")
+        notes.add(
+            "bad-duration", path, what=f"{shown(value)}: only whole h, m and s are accepted, such as 720h or 1h30m"
+        )
         return None
     return str(value)
 
@@ -167,11 +169,11 @@ def duration_or_never(value: Plain, at: FieldPath, *, notes: FindingCollector) -
 def list_of(shape: FieldReader) -> FieldReader:
     """A reader of lists whose items are read by `shape`."""
 
-    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> list[Any] | None:
+    def read(value: Plain, path: FieldPath, *, notes: FindingCollector) -> list[Any] | None:
         if not isinstance(value, list):
-            wrong(value, at, notes=notes, expected="a list")
+            wrong(value, path, notes=notes, expected="a list")
             return None
-        return [shape(item, (*at, index), notes=notes) for index, item in enumerate(value)]
+        return [shape(item, (*path, index), notes=notes) for index, item in enumerate(value)]
 
     return read
 
@@ -179,21 +181,21 @@ def list_of(shape: FieldReader) -> FieldReader:
 def map_of(shape: FieldReader) -> FieldReader:
     """A reader of maps whose values are read by `shape`."""
 
-    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
+    def read(value: Plain, path: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
-            wrong(value, at, notes=notes, expected="a map")
+            wrong(value, path, notes=notes, expected="a map")
             return None
-        return {key: shape(item, (*at, key), notes=notes) for key, item in value.items()}
+        return {key: shape(item, (*path, key), notes=notes) for key, item in value.items()}
 
     return read
 
 
-def text_map(value: Plain, at: FieldPath, *, notes: FindingCollector) -> dict[str, str] | None:
+def text_map(value: Plain, path: FieldPath, *, notes: FindingCollector) -> dict[str, str] | None:
     """A map of strings; null values become empty strings, as in Go."""
     if not isinstance(value, Mapping):
-        wrong(value, at, notes=notes, expected="a map")
+        wrong(value, path, notes=notes, expected="a map")
         return None
-    return {key: "" if item is None else text(item, (*at, key), notes=notes) or "" for key, item in value.items()}
+    return {key: "" if item is None else text(item, (*path, key), notes=notes) or "" for key, item in value.items()}
 
 
 def fields(
@@ -207,22 +209,22 @@ def fields(
     are dropped too, except the empty fields in `present`, whose presence has a meaning.
     """
 
-    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
+    def read(value: Plain, path: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
-            wrong(value, at, notes=notes, expected="a map")
+            wrong(value, path, notes=notes, expected="a map")
             return None
         result: dict[str, Any] = {}
         for key, item in value.items():
             shape = table.get(key)
             if shape is None:
-                notes.add(unknown, (*at, key), what=f"{key} is no field of this API; its value was {shown(item)}")
+                notes.add(unknown, (*path, key), what=f"{key} is no field of this API; its value was {shown(item)}")
             elif item is not None:
-                cleaned = shape(item, (*at, key), notes=notes)
+                cleaned = shape(item, (*path, key), notes=notes)
                 if (cleaned or cleaned not in ({}, [])) or key in present:
                     result[key] = cleaned
         for key in needed:
             if result.get(key) is None and value.get(key) is None:
-                notes.add("bad-type", (*at, key), what=f"{key} is missing")
+                notes.add("bad-type", (*path, key), what=f"{key} is missing")
         return result
 
     return read

@@ -21,67 +21,67 @@ _OWNERS: Final = "aws::owners"
 SelectorTerm = dict[str, Any]
 
 
-def _parts(selector: Mapping[str, str], key: str, *, at: FieldPath, notes: FindingCollector) -> list[str]:
+def _parts(selector: Mapping[str, str], key: str, *, path: FieldPath, notes: FindingCollector) -> list[str]:
     """The values of a comma-separated list; `*` if it is empty."""
     parts = [part.strip() for part in selector[key].split(",")]
     filled = [part for part in parts if part]
     if len(filled) != len(parts):
-        notes.add("selector-empty-value", (*at, key), what=f'"{selector[key]}" holds an empty value')
+        notes.add("selector-empty-value", (*path, key), what=f'"{selector[key]}" holds an empty value')
     return filled or ["*"]
 
 
 def _tag_sets(
-    selector: Mapping[str, str], tag_keys: list[str], *, at: FieldPath, notes: FindingCollector
+    selector: Mapping[str, str], tag_keys: list[str], *, path: FieldPath, notes: FindingCollector
 ) -> list[dict[str, str]]:
     """Every combination of the tag values; the first key varies fastest."""
     sets: list[dict[str, str]] = [{}]
     for key in tag_keys:
-        values = _parts(selector, key, at=at, notes=notes)
+        values = _parts(selector, key, path=path, notes=notes)
         if len(sets) * len(values) > _ABSURD:
-            notes.add("bad-type", (*at, key), what=f"these comma lists multiply to more than {_ABSURD} terms")
+            notes.add("bad-type", (*path, key), what=f"these comma lists multiply to more than {_ABSURD} terms")
             return sets
-        sets = [{**known, key: value} for value in values for known in sets]
+        sets = [{**known_names, key: value} for value in values for known_names in sets]
     return sets
 
 
 def _id_terms(
-    selector: Mapping[str, str], id_keys: list[str], *, at: FieldPath, notes: FindingCollector
+    selector: Mapping[str, str], id_keys: list[str], *, path: FieldPath, notes: FindingCollector
 ) -> list[SelectorTerm]:
     others = sorted(key for key in selector if key not in id_keys)
     if others:
         message = f"{', '.join(others)} beside {id_keys[-1]} had no effect in 0.32 and is left out"
-        notes.add("selector-id-exclusive", at, what=message)
-    return [{"id": value} for value in _parts(selector, id_keys[-1], at=at, notes=notes) if value != "*"]
+        notes.add("selector-id-exclusive", path, what=message)
+    return [{"id": value} for value in _parts(selector, id_keys[-1], path=path, notes=notes) if value != "*"]
 
 
 def terms(
-    selector: Mapping[str, str], at: FieldPath, *, notes: FindingCollector, images: bool = False
+    selector: Mapping[str, str], path: FieldPath, *, notes: FindingCollector, images: bool = False
 ) -> list[SelectorTerm]:
     """The terms that select what this map selects; `images` enables the keys that only the AMI selector has."""
     if "" in selector:
-        notes.add("bad-type", at, what="a selector has an empty key")
+        notes.add("bad-type", path, what="a selector has an empty key")
         return []
     id_keys = [key for key in _IDS if key in selector]
     result = (
-        _id_terms(selector, id_keys, at=at, notes=notes)
+        _id_terms(selector, id_keys, path=path, notes=notes)
         if id_keys
-        else _filter_terms(selector, at, notes=notes, images=images)
+        else _filter_terms(selector, path, notes=notes, images=images)
     )
-    _check_size(result, at, notes=notes)
+    _check_size(result, path, notes=notes)
     return result
 
 
 def _filter_terms(
-    selector: Mapping[str, str], at: FieldPath, *, notes: FindingCollector, images: bool
+    selector: Mapping[str, str], path: FieldPath, *, notes: FindingCollector, images: bool
 ) -> list[SelectorTerm]:
     special = (_NAME, _OWNERS) if images else ()
     tag_keys = sorted(key for key in selector if key not in special)
-    tag_sets = _tag_sets(selector, tag_keys, at=at, notes=notes) if tag_keys else [None]
+    tag_sets = _tag_sets(selector, tag_keys, path=path, notes=notes) if tag_keys else [None]
     names: list[str | None] = (
-        list(_parts(selector, _NAME, at=at, notes=notes)) if _NAME in selector and images else [None]
+        list(_parts(selector, _NAME, path=path, notes=notes)) if _NAME in selector and images else [None]
     )
     owners: list[str | None] = (
-        list(_parts(selector, _OWNERS, at=at, notes=notes)) if _OWNERS in selector and images else [None]
+        list(_parts(selector, _OWNERS, path=path, notes=notes)) if _OWNERS in selector and images else [None]
     )
     result = []
     for owner, name, tags in product(owners, names, tag_sets):
@@ -90,35 +90,37 @@ def _filter_terms(
     return result
 
 
-def _check_size(every_term: list[SelectorTerm], at: FieldPath, *, notes: FindingCollector) -> None:
+def _check_size(every_term: list[SelectorTerm], path: FieldPath, *, notes: FindingCollector) -> None:
     if len(every_term) > MOST_TERMS:
-        notes.add("too-many-terms", at, what=f"{len(every_term)} terms; the API accepts {MOST_TERMS}")
+        notes.add("too-many-terms", path, what=f"{len(every_term)} terms; the API accepts {MOST_TERMS}")
     if any(len(term.get("tags", ())) > MOST_TAGS for term in every_term):
-        notes.add("too-many-terms", at, what=f"a term has more than the {MOST_TAGS} tags that the API accepts")
+        notes.add("too-many-terms", path, what=f"a term has more than the {MOST_TAGS} tags that the API accepts")
 
 
-def network_terms(selector: Mapping[str, str] | None, at: FieldPath, *, notes: FindingCollector) -> list[SelectorTerm]:
+def network_terms(
+    selector: Mapping[str, str] | None, path: FieldPath, *, notes: FindingCollector
+) -> list[SelectorTerm]:
     """The terms of a subnet or security group selector; an empty one is a finding."""
-    result = terms(selector, at, notes=notes) if selector else []
+    result = terms(selector, path, notes=notes) if selector else []
     if not result:
-        notes.add("selector-missing", at, what=f"{at[-1]} selects nothing; write at least one term before applying")
+        notes.add("selector-missing", path, what=f"{path[-1]} selects nothing; write at least one term before applying")
     return result
 
 
-def image_terms(selector: Mapping[str, str] | None, at: FieldPath, *, notes: FindingCollector) -> list[SelectorTerm]:
+def image_terms(selector: Mapping[str, str] | None, path: FieldPath, *, notes: FindingCollector) -> list[SelectorTerm]:
     """The terms of an AMI selector; empty if there is none."""
     if not selector:
         return []
-    result = terms(selector, at, notes=notes, images=True)
+    result = terms(selector, path, notes=notes, images=True)
     if any("tags" in term or "*" in term.get("name", "") for term in result):
         message = "images are selected by tags or a wildcard; tags on them no longer limit where they are used"
-        notes.add("ami-tag-requirements-lost", at, what=message)
+        notes.add("ami-tag-requirements-lost", path, what=message)
     return result
 
 
-def warn_of_commas(every_term: list[SelectorTerm], at: FieldPath, *, notes: FindingCollector) -> None:
+def warn_of_commas(every_term: list[SelectorTerm], path: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding for tag values with a comma, which were lists up to 0.32 and are literal since then."""
     for index, term in enumerate(every_term):
         for key, value in (term.get("tags") or {}).items():
             if "," in value:
-                notes.add("comma-in-tag-value", (*at, index, "tags", key), what=f'"{value}" is one literal value')
+                notes.add("comma-in-tag-value", (*path, index, "tags", key), what=f'"{value}" is one literal value')

@@ -85,13 +85,13 @@ def _cause(row: Evidence) -> str:
 
 
 def is_weighed(
-    settled: SettledBefore, step: JourneyStep, *, lands: str, cluster: str, now: Mapping[str, AskedCheck]
+    settled: SettledBefore, step: JourneyStep, *, target_release: str, cluster: str, now: Mapping[str, AskedCheck]
 ) -> bool:
     """Returns whether a person weighed every check of the step before, for this journey.
 
     `cluster` is the present uid and CA, `now` the answers of the step's checks in a fresh scan.
     """
-    weighed_checks = settled.weighed.get(lands)
+    weighed_checks = settled.weighed.get(target_release)
     if not settled.covered or cluster != settled.cluster or not settled.note or not weighed_checks or not step.checks:
         return False
     return all(_is_as_shown(settled, weighed_checks, check=check, now=now.get(check)) for check in step.checks)
@@ -123,9 +123,15 @@ def _causes_were_shown(now: AskedCheck, answers: Iterable[AskedCheck]) -> bool:
     return bool(now.causes) and set(now.causes) <= shown_causes
 
 
-def covers_unseen(settled: SettledBefore, step: JourneyStep, *, outline: Outline, lands: str, limit: str) -> bool:
+def covers_unseen(
+    settled: SettledBefore, step: JourneyStep, *, outline: Outline, target_release: str, limit: str
+) -> bool:
     """Returns whether the approval covers a plan that could not be shown, by its action, cluster, nodes and risk."""
-    if not settled.covered or outline.action != step.action or outline.action not in settled.actions.get(lands, ()):
+    if (
+        not settled.covered
+        or outline.action != step.action
+        or outline.action not in settled.actions.get(target_release, ())
+    ):
         return False
     if outline.cluster != settled.cluster or not coverable(outline, limit=limit):  # type: ignore[arg-type]  # one of COVERABLE
         return False
@@ -141,10 +147,14 @@ def covers_destroying(
     *,
     outline: Outline,
     deletes: tuple[DestroyedObject, ...] | None,
-    lands: str,
+    target_release: str,
 ) -> bool:
     """Returns whether the approval covers a plan that deletes: its action was named, and it deletes only objects
     that were shown, by uid. `deletes` are the objects of the plan; None if it does anything but delete objects."""
-    if not settled.covered or outline.action != step.action or outline.action not in settled.destroys.get(lands, ()):
+    if (
+        not settled.covered
+        or outline.action != step.action
+        or outline.action not in settled.destroys.get(target_release, ())
+    ):
         return False
     return outline.cluster == settled.cluster and not outline.doubts and are_all_shown(deletes, settled.objects)

@@ -73,8 +73,10 @@ def with_pauses(
     if not deliveries or not places:
         return tuple(steps)
     needed = _needed_for_upgrade(deliveries, installed)
-    landing = next((place for place, journey_step in enumerate(steps) if journey_step.release == hop.lands.release), -1)
-    after = next((place for place in places if place > landing), None)
+    upgrade_place = next(
+        (place for place, journey_step in enumerate(steps) if journey_step.release == hop.target.release), -1
+    )
+    after = next((place for place in places if place > upgrade_place), None)
     names_by_place: dict[int, list[str]] = {}
     for name in deliveries:
         place = after if name in needed else places[0]

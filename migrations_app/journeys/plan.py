@@ -55,7 +55,7 @@ class JourneyStep(msgspec.Struct, frozen=True, kw_only=True):
     """What cannot be undone after the step."""
 
 
-class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
+class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True, rename={"target_release": "lands"}):
     """Everything that is approved: the steps, the outlines of their plans, and the highest risk that the approval
     covers.
 
@@ -65,7 +65,7 @@ class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     hop: str
     starts: str
-    lands: str
+    target_release: str
     covers: Risk
     steps: tuple[JourneyStep, ...]
     shown: dict[str, Outline] = {}

@@ -22,23 +22,29 @@ class ChangedDefault(NamedTuple):
     why: str
 
 
-def changed_defaults(start: Release, lands: Release) -> list[ChangedDefault]:
-    """The defaults of the chart karpenter that differ between `start` and `lands`; empty if the tables do not know one
-    of the two minors. A new default is left out unless its row has `appears`."""
-    old, new = find(start), find(lands)
+def changed_defaults(start: Release, target_release: Release) -> list[ChangedDefault]:
+    """The defaults of the chart karpenter that differ between `start` and `target_release`; empty if the tables do not
+    know one of the two minors. A new default is left out unless its row has `appears`."""
+    old, new = find(start), find(target_release)
     if old is None or new is None:
         return []
-    return [default for default in _compared(old, new, start=start, lands=lands) if default.old != default.new]
+    return [
+        default
+        for default in _compared(old, new, start=start, target_release=target_release)
+        if default.old != default.new
+    ]
 
 
-def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Release) -> Iterator[ChangedDefault]:
+def _compared(
+    old: MinorRelease, new: MinorRelease, *, start: Release, target_release: Release
+) -> Iterator[ChangedDefault]:
     for row in DEFAULT_ROWS:
         old_value = _at(row.since, start)
         if old_value or row.appears:
-            yield ChangedDefault(row.key, old_value, _at(row.since, lands), row.why)
+            yield ChangedDefault(row.key, old_value, _at(row.since, target_release), row.why)
     why = "the port that metrics are scraped from"
     yield ChangedDefault("controller.metrics.port", json.dumps(old.metrics_port), json.dumps(new.metrics_port), why)
-    old_default, new_default = old.webhook_enabled(start), new.webhook_enabled(lands)
+    old_default, new_default = old.webhook_enabled(start), new.webhook_enabled(target_release)
     if None not in (old_default, new_default):
         yield ChangedDefault(
             "webhook.enabled", json.dumps(old_default), json.dumps(new_default), "whether the webhook answers"

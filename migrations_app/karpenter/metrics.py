@@ -68,9 +68,11 @@ def outdated(
     return (*names_gone, *values_gone)
 
 
-def renamed_between(start: Release, landing: Release, *, table: tuple[MetricRow, ...] = METRIC_ROWS) -> tuple[str, ...]:
-    """The names that `start` has and `landing` does not."""
-    return tuple(row.old for row in table if _is_past(row.release, landing) and not _is_past(row.release, start))
+def renamed_between(
+    start: Release, target_release: Release, *, table: tuple[MetricRow, ...] = METRIC_ROWS
+) -> tuple[str, ...]:
+    """The names that `start` has and `target_release` does not."""
+    return tuple(row.old for row in table if _is_past(row.release, target_release) and not _is_past(row.release, start))
 
 
 def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[OutdatedMetric]:
@@ -110,10 +112,10 @@ def _is_past(bound: str, release: Release) -> bool:
 
 
 def outside_between(
-    place: OutsidePlace, start: Release, *, landing: Release, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
+    place: OutsidePlace, start: Release, *, target_release: Release, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
 ) -> tuple[OutsideRow, ...]:
-    """The rows that start to matter between `start` and `landing`."""
-    low, high = minor_order(start.minor), minor_order(landing.minor)
+    """The rows that start to matter between `start` and `target_release`."""
+    low, high = minor_order(start.minor), minor_order(target_release.minor)
     return tuple(row for row in table if row.place == place and low < minor_order(row.release) <= high)
 
 

@@ -13,10 +13,12 @@ def targets(start: Release, goal: Release, *, kubernetes: str | None, table: Tab
     releases: list[Release] = []
     position = start
     for stop in STOPS:
-        landed = _landing(stop, position, goal=goal, kubernetes=_raised(kubernetes, position, table=table), table=table)
-        if landed is not None and position < landed < goal:
-            releases.append(landed)
-            position = landed
+        stop_release = _release_of_stop(
+            stop, position, goal=goal, kubernetes=_raised(kubernetes, position, table=table), table=table
+        )
+        if stop_release is not None and position < stop_release < goal:
+            releases.append(stop_release)
+            position = stop_release
     forced = _forced(position, goal, kubernetes=_raised(kubernetes, position, table=table), table=table)
     last = (goal,) if goal > start else ()
     return (*releases, *forced, *last)
@@ -50,7 +52,7 @@ def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) 
     return max(choice, key=lambda patch: minor_order(windows[patch].max))
 
 
-def _landing(
+def _release_of_stop(
     stop: HopStop, position: Release, *, goal: Release, kubernetes: str | None, table: Table
 ) -> Release | None:
     """The release to use for that stop; None if the stop is not needed."""

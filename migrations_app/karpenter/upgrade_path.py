@@ -72,28 +72,28 @@ def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table)
     """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
     path_hops: list[PathHop] = []
     position, minor = start, kubernetes
-    for landing in targets(start, goal, kubernetes=kubernetes, table=table):
-        step = _step(position, landing, kubernetes=minor, table=table)
+    for target_release in targets(start, goal, kubernetes=kubernetes, table=table):
+        step = _step(position, target_release, kubernetes=minor, table=table)
         path_hops.append(step)
-        position = landing
+        position = target_release
         minor = minor and max(minor, step.kubernetes.min, key=minor_order)
     return tuple(path_hops)
 
 
-def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Table) -> PathHop:
-    row = row_of(landing, table=table)
-    hop = hop_of(landing, start=start)
+def _step(start: Release, target_release: Release, *, kubernetes: str | None, table: Table) -> PathHop:
+    row = row_of(target_release, table=table)
+    hop = hop_of(target_release, start=start)
     stop = hops.named(hop)
-    window = row.kubernetes_window(landing)
-    change = _kubernetes_change(start, landing, kubernetes=kubernetes, table=table)
+    window = row.kubernetes_window(target_release)
+    change = _kubernetes_change(start, target_release, kubernetes=kubernetes, table=table)
     back = _way_back(start, row=row, table=table)
     raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
     unsupported = _outgrown(back, raised, table=table)
-    skipped = _skipped(start, landing, table=table)
+    skipped = _skipped(start, target_release, table=table)
     return PathHop(
         hop=hop,
         start=start,
-        release=landing,
+        release=target_release,
         kubernetes=window,
         kubernetes_fits=None if kubernetes is None else window.holds(kubernetes),
         kubernetes_change=change,
@@ -102,20 +102,20 @@ def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Ta
         rollback_caveats=(*_caveats(start, row=row, back=back), *_outgrown_caveat(unsupported, raised)),
         mandatory=stop is not None and stop.strength == "mandatory",
         why=stop.why if stop else "",
-        needs=_needs(start, landing, table=table),
+        needs=_needs(start, target_release, table=table),
         skipped=skipped,
         notes=_notes(start, row=row, change=change, skipped=skipped, table=table),
     )
 
 
-def _skipped(start: Release, landing: Release, *, table: Table) -> tuple[str, ...]:
-    inner = between(start.minor, landing.minor, table=table)
-    return tuple(row.minor for row in inner if row.minor not in (start.minor, landing.minor))
+def _skipped(start: Release, target_release: Release, *, table: Table) -> tuple[str, ...]:
+    inner = between(start.minor, target_release.minor, table=table)
+    return tuple(row.minor for row in inner if row.minor not in (start.minor, target_release.minor))
 
 
-def _needs(start: Release, landing: Release, *, table: Table) -> tuple[str, ...]:
+def _needs(start: Release, target_release: Release, *, table: Table) -> tuple[str, ...]:
     """What every entered minor requires, including the skipped ones."""
-    entered = [row for row in between(start.minor, landing.minor, table=table) if row.minor != start.minor]
+    entered = [row for row in between(start.minor, target_release.minor, table=table) if row.minor != start.minor]
     return tuple(dict.fromkeys(need for row in entered for need in row.upgrade_needs))
 
 
@@ -140,14 +140,14 @@ def _leaving(start: Release, *, row: MinorRelease, table: Table) -> str:
     return f"{newer} is out. {stop.leaving}" if newer is not None and newer > start else ""
 
 
-def _kubernetes_change(start: Release, landing: Release, *, kubernetes: str | None, table: Table) -> str:
-    window = kubernetes_window(landing, table=table)
+def _kubernetes_change(start: Release, target_release: Release, *, kubernetes: str | None, table: Table) -> str:
+    window = kubernetes_window(target_release, table=table)
     if kubernetes is None or window is None or window.holds(kubernetes):
         return ""
     if minor_order(kubernetes) > minor_order(window.max):
         return (
-            f"{landing} supports Kubernetes {window} and the cluster runs {kubernetes}, which cannot be taken back: "
-            "pass through without staying, outside the supported window, or build a new cluster"
+            f"{target_release} supports Kubernetes {window} and the cluster runs {kubernetes}, which cannot be taken "
+            "back: pass through without staying, outside the supported window, or build a new cluster"
         )
     before = kubernetes_window(start, table=table)
     if before is None or minor_order(before.max) >= minor_order(window.min):
@@ -155,7 +155,7 @@ def _kubernetes_change(start: Release, landing: Release, *, kubernetes: str | No
         return f"Before this step raise Kubernetes from {kubernetes} to {window.min}; up to {top} fits both releases"
     return (
         f"Raise Kubernetes from {kubernetes} to {window.min} together with this step: "
-        f"{start} supports no more than {before.max}, {landing} no less than {window.min}"
+        f"{start} supports no more than {before.max}, {target_release} no less than {window.min}"
     )
 
 
@@ -307,7 +307,7 @@ def path(
     return replace(whole_path, steps=steps, notes=(*notes, *unread))
 
 
-class SupportedLanding(NamedTuple):
+class SupportedTarget(NamedTuple):
     """A hop with its target version and the Kubernetes versions that it supports."""
 
     hop: str
@@ -316,14 +316,14 @@ class SupportedLanding(NamedTuple):
 
 
 def planned_kubernetes(
-    current: Release, landings: Iterable[SupportedLanding], *, minor: str, table: Table = RELEASES
+    current: Release, targets: Iterable[SupportedTarget], *, minor: str, table: Table = RELEASES
 ) -> str:
     """A sentence that says from which release of the path on that Kubernetes minor is supported."""
     window = kubernetes_window(current, table=table)
     if window is not None and window.holds(minor):
         return f"Kubernetes {minor}, as planned, is supported by {current} already"
     current_support = f"{current} supports {window}" if window else f"what {current} supports is not known"
-    first = next((step for step in landings if step.kubernetes.holds(minor)), None)
+    first = next((step for step in targets if step.kubernetes.holds(minor)), None)
     if first is not None:
         return (
             f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {current_support}"

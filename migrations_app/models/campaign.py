@@ -98,7 +98,7 @@ class CampaignMember(models.Model):
     """The journey of the current hop."""
     hops_left = models.PositiveIntegerField(default=0)
     """The number of hops after that of the current journey; without a journey, of all hops."""
-    lands = models.CharField(max_length=40, blank=True, default="")
+    target_release = models.CharField(max_length=40, blank=True, default="", db_column="lands")
     """The target version at the end of the campaign."""
     claims = models.BooleanField(default=False)
     covered = models.BooleanField(default=False)

@@ -22,7 +22,7 @@ class Journey(models.Model):
     cluster_name = models.CharField(max_length=120)
     hop = models.CharField(max_length=10, blank=True, default="")
     starts = models.CharField(max_length=40, blank=True, default="")
-    lands = models.CharField(max_length=40, blank=True, default="")
+    target_release = models.CharField(max_length=40, blank=True, default="", db_column="lands")
     covers = models.CharField(max_length=12)
     choices = models.JSONField(default=dict)
     digest = models.CharField(max_length=64, blank=True, default="")
@@ -112,12 +112,12 @@ class JourneyRollout(models.Model):
         ordering = ["pk"]
 
 
-class JourneyWayBack(models.Model):
+class JourneyRollback(models.Model):
     """The rollback of a journey: to which step, who requested it, and why. The row is deleted when the journey
     pauses.
     """
 
-    journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="way_back")
+    journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="rollback")
     to = models.CharField(max_length=8)
     before = models.CharField(max_length=10)
     """The former state of the step that is being undone."""
@@ -128,6 +128,9 @@ class JourneyWayBack(models.Model):
     """The newest `JourneyRollout` at the request: rollbacks up to that one belong to an earlier rollback of the
     journey.
     """
+
+    class Meta:
+        db_table = "migrations_app_journeywayback"
 
 
 class JourneyHold(models.Model):

@@ -23,9 +23,12 @@ class Tally(models.Model):
         constraints = [models.UniqueConstraint(fields=["subject", "what", "first", "second"], name="one_tally")]
 
 
-class Pulse(models.Model):
+class ProcessHeartbeat(models.Model):
     """The heartbeat of a worker, with its queues, or of beat."""
 
     name = models.CharField(primary_key=True, max_length=200)
     lanes = models.CharField(max_length=200, blank=True, default="")
     seen_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "migrations_app_pulse"

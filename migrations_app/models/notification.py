@@ -83,8 +83,11 @@ class Delivery(models.Model):
         ]
 
 
-class Announced(models.Model):
+class PublishedEventMark(models.Model):
     """Marks of events that are published only once, such as an expiring waiver."""
 
     mark = models.CharField(max_length=120, unique=True)
     at = models.DateTimeField()
+
+    class Meta:
+        db_table = "migrations_app_announced"

@@ -13,10 +13,10 @@ class Rollout(models.Model):
     """One plan and its only execution. A draft holds the request.
 
     From `previewed` on, `plan` is the canonical JSON with the digest `digest` and never changes. `version` grows with
-    each change of state; `wish` is a person's request to stop between two requests.
+    each change of state; `stop_request` is what a person asked for, which is done between two requests to the cluster.
     """
 
-    class Wish(models.TextChoices):
+    class StopRequest(models.TextChoices):
         NONE = ""
         PAUSE = "pause"
         ABORT = "abort"
@@ -34,7 +34,9 @@ class Rollout(models.Model):
     version = models.PositiveIntegerField(default=1)
     cause_code = models.CharField(max_length=60, blank=True, default="")
     cause = models.CharField(max_length=2000, blank=True, default="")
-    wish = models.CharField(max_length=10, choices=Wish.choices, blank=True, default=Wish.NONE)
+    stop_request = models.CharField(
+        max_length=10, choices=StopRequest.choices, blank=True, default=StopRequest.NONE, db_column="wish"
+    )
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     author_name = models.CharField(max_length=150)
     started_by_name = models.CharField(max_length=150, blank=True, default="")
@@ -177,10 +179,10 @@ class Approval(models.Model):
         constraints = [models.UniqueConstraint(fields=["rollout", "approver"], name="one_yes_a_person")]
 
 
-class Exported(models.Model):
+class RolloutBackup(models.Model):
     """Encrypted backup of an object before the rollout; `proven_at` is when it was read back and verified."""
 
-    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="exported")
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="backups")
     path = models.CharField(max_length=1000)
     uid = models.CharField(max_length=64, blank=True, default="")
     sealed = models.BinaryField()
@@ -188,6 +190,7 @@ class Exported(models.Model):
     proven_at = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "migrations_app_exported"
         ordering = ["pk"]
         constraints = [models.UniqueConstraint(fields=["rollout", "path"], name="one_export_an_object")]
 

@@ -22,7 +22,7 @@ from migrations_app.karpenter.releases import RELEASES, known_up_to, newer_than_
 from migrations_app.karpenter.upgrade_path import (
     Path,
     PathHop,
-    SupportedLanding,
+    SupportedTarget,
     hop_of,
     path,
     planned_kubernetes,
@@ -273,8 +273,8 @@ def _target(known: _ClusterState) -> Target:
     planned_path = known.path
     if planned_path is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())
-    landings = [SupportedLanding(step.hop, str(step.release), step.kubernetes) for step in planned_path.steps]
-    planned = (planned_kubernetes(planned_path.current, landings, minor=known.planned),) if known.planned else ()
+    targets = [SupportedTarget(step.hop, str(step.release), step.kubernetes) for step in planned_path.steps]
+    planned = (planned_kubernetes(planned_path.current, targets, minor=known.planned),) if known.planned else ()
     return Target(
         str(planned_path.target), tuple(_step(step) for step in planned_path.steps), (*planned_path.notes, *planned)
     )

@@ -14,7 +14,7 @@ from migrations_app.checks.shared.planned_kubernetes import planned_evidence, st
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.releases import find, kubernetes_window
 from migrations_app.karpenter.table_types import SupportedKubernetes
-from migrations_app.karpenter.upgrade_path import SupportedLanding, planned_kubernetes
+from migrations_app.karpenter.upgrade_path import SupportedTarget, planned_kubernetes
 from migrations_app.karpenter.versions import Release, kubernetes_minor, parse
 from migrations_app.readiness.report import ClusterFacts, Report
 from migrations_app.readiness.verdict import finding_sort_key, hop_line, hop_lines
@@ -37,14 +37,14 @@ def with_planned(report: Report, kubernetes: str) -> Report:
     if not kubernetes or current is None or report.target.release is None:
         return report
     minor = planned_minor(kubernetes)
-    landings = [
-        SupportedLanding(step.hop, step.release, SupportedKubernetes(step.kubernetes.min, step.kubernetes.max))
+    targets = [
+        SupportedTarget(step.hop, step.release, SupportedKubernetes(step.kubernetes.min, step.kubernetes.max))
         for step in report.target.path
     ]
-    note = planned_kubernetes(current, landings, minor=minor)
+    note = planned_kubernetes(current, targets, minor=minor)
     report_with_note = replace(report, target=replace(report.target, notes=(*report.target.notes, note)))
     running_window = kubernetes_window(current)
-    last = landings[-1] if landings else SupportedLanding("", str(current), running_window) if running_window else None
+    last = targets[-1] if targets else SupportedTarget("", str(current), running_window) if running_window else None
     return (
         report_with_note
         if last is None or last.kubernetes.holds(minor)
@@ -60,7 +60,7 @@ def _current(cluster: ClusterFacts) -> Release | None:
     return row.releases[0] if row else None
 
 
-def _blocked(report: Report, last: SupportedLanding, *, minor: str) -> Report:
+def _blocked(report: Report, last: SupportedTarget, *, minor: str) -> Report:
     """Returns the report in which the planned minor is outside the window of the last hop or of the running release."""
     findings = [finding for finding in report.checks if finding.id == check.id and last.hop in ("", finding.hop)]
     if not findings:

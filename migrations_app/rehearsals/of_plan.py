@@ -15,7 +15,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import labels
 from migrations_app.rehearsals.document import PlayRefusal, RehearsalPlay
 from migrations_app.rehearsals.play import Failure, set_up
-from migrations_app.rehearsals.python_gc import seldom_collected
+from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.rehearsals.rehearse import NO_FAILURE, rehearse_on
 from migrations_app.rehearsals.result import UnknownPart
@@ -44,7 +44,7 @@ class _PlayInput:
     check: Callable[[], None]
 
 
-@seldom_collected()
+@reduced_garbage_collection()
 def rehearse_plan(
     api: ClusterApi,
     plan: Plan,

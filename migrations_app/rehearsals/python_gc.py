@@ -11,7 +11,7 @@ own thresholds they take one seventh of the time of a rehearsal of 2,000 nodes, 
 
 
 @contextmanager
-def seldom_collected() -> Iterator[None]:
+def reduced_garbage_collection() -> Iterator[None]:
     """Raises the thresholds of the garbage collector for the whole process inside the block. Usable as a decorator,
     too.
     """

@@ -99,7 +99,7 @@ def _kept_pods() -> Callable[[JsonMap], JsonMap | None]:
     parts = SharedParts()
 
     def keep(pod: JsonMap) -> JsonMap | None:
-        slim = slim_pod(pod)
+        slim = needed_pod_fields(pod)
         return None if slim is None else parts.shared(slim)
 
     return keep
@@ -141,7 +141,7 @@ def is_ours(crd: JsonMap) -> bool:
     return group.endswith(("karpenter.sh", "karpenter.k8s.aws"))
 
 
-def slim_pod(pod: JsonMap) -> JsonMap | None:
+def needed_pod_fields(pod: JsonMap) -> JsonMap | None:
     """The fields of a pod that a rehearsal needs: no environment, command or volume content. None for a
     finished pod.
     """
@@ -213,7 +213,9 @@ def _slim_workload(document: JsonMap) -> JsonMap:
 
 def _template(template: Mapping[str, Any]) -> JsonMap:
     metadata = template.get("metadata") or {}
-    slim = slim_pod({"metadata": {"name": "pod", "namespace": "any", **metadata}, "spec": template.get("spec") or {}})
+    slim = needed_pod_fields(
+        {"metadata": {"name": "pod", "namespace": "any", **metadata}, "spec": template.get("spec") or {}}
+    )
     own = (
         {key: slim["metadata"][key] for key in ("labels", "annotations") if slim and key in slim["metadata"]}
         if slim

@@ -12,7 +12,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
-from migrations_app.rehearsals.python_gc import seldom_collected
+from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.rehearsals.result import (
     SCHEMA,
@@ -46,7 +46,7 @@ class RehearsalRequest:
     seed: int = 0
 
 
-@seldom_collected()
+@reduced_garbage_collection()
 def rehearse_cluster(
     api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: ProgressListener | None = None
 ) -> RehearsalResult:

@@ -33,12 +33,12 @@ class WayStep(RehearsalValue, frozen=True):
     """The ids of the checks that the step has to fix."""
 
 
-class WayHop(RehearsalValue, frozen=True):
+class WayHop(RehearsalValue, frozen=True, rename={"target_release": "lands"}):
     """One hop: `unknown` are the ids of blocking checks without an answer."""
 
     hop: str
     starts: str
-    lands: str
+    target_release: str
     steps: tuple[WayStep, ...]
     unknown: tuple[str, ...]
     nodes: int
@@ -78,7 +78,7 @@ def _lines(result: WayResult) -> Iterator[str]:
     yield f"{result.cluster}: the way to {result.target} (read {result.taken_at}; seed {result.seed})"
     for hop in result.hops:
         yield ""
-        yield f"Hop {hop.hop}: {hop.starts} to {hop.lands}"
+        yield f"Hop {hop.hop}: {hop.starts} to {hop.target_release}"
         for step in hop.steps:
             yield f"  {step.title}: {_SAID[step.ends].format(time=duration(step.seconds))}"
             if step.words:

@@ -30,7 +30,7 @@ from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
-from migrations_app.rehearsals.python_gc import seldom_collected
+from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import PARTS, is_ours, read_objects
 from migrations_app.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
 from migrations_app.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
@@ -53,7 +53,7 @@ class WayRequest:
     """The parameters of actions, by id of the action."""
 
 
-@seldom_collected()
+@reduced_garbage_collection()
 def rehearse_way(
     api: ClusterApi, request: WayRequest, *, cluster: str, on_part: ProgressListener | None = None
 ) -> WayResult:
@@ -113,7 +113,7 @@ class _Way:
             return False
         hop = next(iter(runbook(report).hops), None)
         step = self._path_hop()
-        if hop is None or step is None or any(hop.lands.hop == way_hop.hop for way_hop in self.hops):
+        if hop is None or step is None or any(hop.target.hop == way_hop.hop for way_hop in self.hops):
             return False
         played_hop = self._played(hop, step, report=report)
         self.hops.append(played_hop)
@@ -127,13 +127,13 @@ class _Way:
         return next(iter(upgrade_path.steps), None)
 
     def _played(self, hop: RunbookHop, step: PathHop, *, report: Report) -> WayHop:
-        findings = tuple(check for check in report.checks if check.hop == hop.lands.hop)
+        findings = tuple(check for check in report.checks if check.hop == hop.target.hop)
         played = list(self._steps(hop, step, findings=findings, report=report))
         self._refresh()
         return WayHop(
-            hop=hop.lands.hop,
+            hop=hop.target.hop,
             starts=hop.starts,
-            lands=hop.lands.release,
+            target_release=hop.target.release,
             steps=tuple(played),
             unknown=tuple(sorted(_unanswered(findings))),
             nodes=len(self.stage.simulator.state.nodes),
@@ -145,7 +145,7 @@ class _Way:
         """Plays the steps up to the one that stops. The first step that brings the release or its CRDs marks the
         upgrade.
         """
-        has_landed = False
+        is_upgraded = False
         steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
         rolled = {name for journey_step in steps if journey_step.kind == "rollout" for name in journey_step.checks}
         by_others = [finding for finding in findings if finding.id not in rolled]
@@ -154,14 +154,14 @@ class _Way:
         self._refresh()
         for journey_step in steps:
             brings = bool(journey_step.release) or journey_step.action == UPGRADE_CRDS
-            if brings and not has_landed:
+            if brings and not is_upgraded:
                 self._land(findings, step)
-                has_landed = True
+                is_upgraded = True
             way_step = self._step(journey_step)
             yield way_step
             if way_step.ends in ("stops", "not_planned"):
                 return
-        if not has_landed:
+        if not is_upgraded:
             self._land(findings, step)
 
     def _step(self, journey_step: JourneyStep) -> WayStep:
@@ -208,13 +208,13 @@ class _Way:
     def _land(self, findings: tuple[Finding, ...], step: PathHop) -> None:
         """Applies the upgrade to the twin: the release runs, its CRDs exist, and the fixes of people are made."""
         self._refresh()
-        landed = state_after_upgrade(noting(self.collected.inventory), findings, step=step)
-        self.collected = replace(self.collected, inventory=landed)
-        for crd in landed.crds.items:
+        upgraded = state_after_upgrade(noting(self.collected.inventory), findings, step=step)
+        self.collected = replace(self.collected, inventory=upgraded)
+        for crd in upgraded.crds.items:
             self._define(crd)
-        served = next((crd.served for crd in landed.crds.items if crd.name == POOLS), ())
+        served = next((crd.served for crd in upgraded.crds.items if crd.name == POOLS), ())
         version = next((name for name in reversed(PLAYED_VERSIONS) if name in served), "")
-        running_with(self.stage.simulator.behaviour, landed, version=version)
+        running_with(self.stage.simulator.behaviour, upgraded, version=version)
         self.stage.simulator.settle()
         self._refresh()
 

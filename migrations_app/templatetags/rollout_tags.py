@@ -12,8 +12,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from migrations_app.actions.spans import span_words
-from migrations_app.queries.rollouts.active import RolloutsNow, work_now
-from migrations_app.queries.rollouts.policies import KillSwitchState, switch_now
+from migrations_app.queries.rollouts.active import RolloutsNow, current_work
+from migrations_app.queries.rollouts.policies import KillSwitchState, kill_switch_state
 from migrations_app.queries.visibility import has_scope
 from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.templatetags import wording as words
@@ -115,8 +115,8 @@ def frame_state(context: dict[str, Any]) -> FrameState:
         return FrameState()
     concerned = any(user.has_perm(f"migrations_app.{right}") for right in CHANGING)
     may_approve = user.has_perm("migrations_app.approve_rollout")
-    now = work_now(int(user.pk or 0), may_approve=may_approve)
-    return FrameState(switch_now() if concerned else KillSwitchState(), now.rollouts, now.journeys)
+    now = current_work(int(user.pk or 0), may_approve=may_approve)
+    return FrameState(kill_switch_state() if concerned else KillSwitchState(), now.rollouts, now.journeys)
 
 
 @register.simple_tag

@@ -34,7 +34,7 @@ def slow() -> Iterator[SlowCluster]:
 
 
 @pytest.fixture
-def lost_after(settings: Any, broker: str) -> Callable[[int], None]:
+def seconds_until_lost(settings: Any, broker: str) -> Callable[[int], None]:
     """Changes the seconds after which an agent counts as lost."""
 
     def changed(seconds: int) -> None:
@@ -55,7 +55,7 @@ def verbs() -> list[tuple[str, str]]:
 
 
 def test_an_agent_killed_in_a_scan_leaves_the_old_result_and_another_one_goes_on(  # R01, R11
-    site: Site, slow: SlowCluster, lost_after: Callable[[int], None]
+    site: Site, slow: SlowCluster, seconds_until_lost: Callable[[int], None]
 ) -> None:
     cluster, token = site.register()
     agent = site.connected(token, slow.kubeconfig)
@@ -70,7 +70,7 @@ def test_an_agent_killed_in_a_scan_leaves_the_old_result_and_another_one_goes_on
         slow.asked.acquire(timeout=60)
         agent.process.send_signal(signal.SIGKILL)
 
-    lost_after(5)
+    seconds_until_lost(5)
     killer = threading.Thread(target=kill)
     killer.start()
     second = scanned(cluster)
@@ -79,7 +79,7 @@ def test_an_agent_killed_in_a_scan_leaves_the_old_result_and_another_one_goes_on
     assert (cluster.latest, cluster.failures, cluster.last_error_code) == (first.snapshot, 1, "agent_lost")
     slow.go_on.set()
     site.connected(token, slow.kubeconfig)
-    lost_after(LOST_AFTER)
+    seconds_until_lost(LOST_AFTER)
     assert (scanned(cluster).state, cluster.failures) == ("done", 0)
 
 
@@ -104,7 +104,7 @@ def test_a_revoked_token_ends_the_agent_and_the_line(site: Site, slow: SlowClust
 
 
 def test_a_stolen_token_does_not_take_the_line_over(  # T28
-    site: Site, slow: SlowCluster, lost_after: Callable[[int], None]
+    site: Site, slow: SlowCluster, seconds_until_lost: Callable[[int], None]
 ) -> None:
     slow.go_on.set()
     cluster, token = site.register()
@@ -124,7 +124,7 @@ def test_a_stolen_token_does_not_take_the_line_over(  # T28
         ("agent.refused", "agent_elsewhere"),
     }
     assert told.count(("agent.connected", "done")) == 1
-    lost_after(6)
+    seconds_until_lost(6)
     since = timezone.now()
     eventually(lambda: since < (agent_row(cluster).heard_at or since), what="the agent to be heard of for 6 seconds")
     own.stop()  # killed where it takes too long: then there is no goodbye, and it counts as lost after those seconds
@@ -140,15 +140,15 @@ def test_another_release_is_refused_with_the_reason(site: Site) -> None:
 
 
 def test_an_agent_that_is_not_heard_of_is_lost_and_keeps_its_session(
-    site: Site, lost_after: Callable[[int], None]
+    site: Site, seconds_until_lost: Callable[[int], None]
 ) -> None:
     cluster, token = site.register()
-    lost_after(2)
+    seconds_until_lost(2)
     link = site.link(token.read_text())
     mailbox = mailbox_of(agent_row(cluster))
     eventually(lambda: not mailbox.heard(), what="the agent to count as lost")
     assert scanned(cluster).error_code == "agent_lost"
-    lost_after(LOST_AFTER)
+    seconds_until_lost(LOST_AFTER)
     link.ask("poll", AgentPoll(1), kind=AgentCalls)
     assert mailbox.heard() == link.session
 

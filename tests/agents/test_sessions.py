@@ -109,15 +109,15 @@ def events(verb: str) -> int:
 class TestTheLine:
     def test_a_broker_that_lost_its_data_opens_no_place(self, broker: Broker, far: Callable[..., AgentMessage]) -> None:
         dialled(far())
-        passed(sessions.lost_after() / 2)
+        passed(sessions.seconds_until_lost() / 2)
         broker.kept.clear()
         assert refused(far()) == "agent_elsewhere"
-        passed(sessions.lost_after() / 2)
+        passed(sessions.seconds_until_lost() / 2)
         assert dialled(far())
 
     def test_an_agent_is_noted_while_the_broker_is_gone(self, broker: Broker, far: Callable[..., AgentMessage]) -> None:
         session = dialled(far())
-        passed(sessions.lost_after())
+        passed(sessions.seconds_until_lost())
         broker.answers = False
         with pytest.raises(Unreachable):
             sessions.poll(far(AgentPoll(1), session))

@@ -10,8 +10,8 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.rollouts.policies import policy_row, switch_now
-from migrations_app.use_cases.rollouts.backups import export
+from migrations_app.queries.rollouts.policies import kill_switch_state, policy_row
+from migrations_app.use_cases.rollouts.backups import store_backup
 from tests.api.conftest import Tool
 from tests.builders_rollouts import a_line, a_picture, a_rollout, an_approval, entitled, taint
 from tests.builders_rows import a_cluster
@@ -83,7 +83,7 @@ def test_the_straight_way(
     row.refresh_from_db()
     paused = sent(acts, row, "pause")
     assert (paused.status_code, paused.json()["wish"]) == (202, "pause")
-    Rollout.objects.filter(pk=row.pk).update(state="paused", wish="", version=3)
+    Rollout.objects.filter(pk=row.pk).update(state="paused", stop_request="", version=3)
     row.refresh_from_db()
     resumed = sent(acts, row, "resume")
     assert (resumed.status_code, resumed.json()["state"]) == (202, "running")
@@ -170,7 +170,9 @@ def test_exports_are_yaml_for_those_who_operate(acts: Tool, ben: User, shop: Clu
     row = a_rollout(shop)
     assert acts("GET", f"rollouts/{row.pk}/exports").status_code == 404
     target = taint().change.target  # type: ignore[union-attr]  # a taint has a request
-    export(row, target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default", "uid": "u"}})
+    store_backup(
+        row, target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default", "uid": "u"}}
+    )
     answer = acts("GET", f"rollouts/{row.pk}/exports")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/yaml; charset=utf-8")
     assert answer.content == b"apiVersion: v1\nkind: Provisioner\nmetadata:\n  name: default\n"
@@ -221,7 +223,7 @@ def test_an_operator_changes_no_policy(olga: User) -> None:
 def test_the_kill_switch_is_turned_by_a_token_and_lifted_by_none(acts: Tool, ben: User) -> None:  # A36
     assert Tool(ben, "act")("POST", "kill-switch", {"why": "x"}).status_code == 403
     answer = acts("POST", "kill-switch", {"why": "pods are lost"})
-    assert (answer.status_code, answer.json()["on"], switch_now().by) == (200, True, "olga")
+    assert (answer.status_code, answer.json()["on"], kill_switch_state().by) == (200, True, "olga")
     assert acts("GET", "kill-switch").json()["why"] == "pods are lost"
     assert acts("DELETE", "kill-switch").status_code == 405
     assert KillSwitch.objects.get().on is True

@@ -119,7 +119,7 @@ def _previewed(user: Any) -> tuple[float, int]:
         pool.map(_preview, members, chunksize=1)
     compose_campaign(made)
     taken = time.perf_counter() - started
-    return taken, CampaignMember.objects.filter(campaign_id=made).exclude(lands="").count()
+    return taken, CampaignMember.objects.filter(campaign_id=made).exclude(target_release="").count()
 
 
 def _preview(member: int) -> None:

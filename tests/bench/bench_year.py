@@ -112,10 +112,10 @@ def measured(clusters: int, *, hours: int = HOURS, kind: str = KIND, rounds: int
 
 def kept(now: datetime, hourly: int) -> list[datetime]:
     """What retention leaves of so many hourly scans up to now, newest first: its own rule decides."""
-    from migrations_app.use_cases.scans.retention import surplus
+    from migrations_app.use_cases.scans.retention import snapshots_to_delete
 
     moments = {uuid.UUID(int=hour): now - timedelta(hours=hour) for hour in range(hourly)}
-    gone = set(surplus(moments.items(), now=now))
+    gone = set(snapshots_to_delete(moments.items(), now=now))
     return [at for key, at in moments.items() if key not in gone]
 
 

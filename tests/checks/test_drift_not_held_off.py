@@ -87,7 +87,7 @@ def test_the_remedy_follows_the_manager_of_the_pool():
     back = '\'{"spec":{"disruption":{"budgets":[{"nodes":"3"}]}}}\''
     command = "kubectl patch nodepools.karpenter.sh web --type=merge -p"
     assert by_hand[0].text.splitlines()[2:] == [
-        "# To take it back once the controller has landed and nodes may drift:",
+        "# To take it back once the new controller runs and nodes may drift:",
         f"# {command} {back}",
         f"{command} {patch}",
     ]

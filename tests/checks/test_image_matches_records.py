@@ -47,7 +47,7 @@ def test_the_remedy_looks_for_the_pinned_tag():
         Remedy(
             how="kubectl",
             text="# Look for the image's tag or digest among the values, "
-            "and take it out of the file of the next landing:\n"
+            "and take it out of the file of the next upgrade:\n"
             "helm -n karpenter get values karpenter --all | grep -nE 'tag:|digest:'\n"
             "kubectl -n karpenter get deployment karpenter -o yaml | grep -E 'image:|/version:'",
         ),

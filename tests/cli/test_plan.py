@@ -26,7 +26,7 @@ def test_the_table_and_the_markdown_name_each_landing(karpdash: Karpdash, bundle
     table = karpdash("plan", "--bundle", bundle("beta_037"), "--to", "1.0").out
     assert "1. Hop 1.0 -> 1.0.14  READY WITH WARNINGS" in table
     markdown = karpdash("plan", "--bundle", bundle("beta_037"), "--to", "1.0", "-o", "markdown").out
-    assert "## 1. Hop 1.0: land on 1.0.14\n" in markdown
+    assert "## 1. Hop 1.0: upgrade to 1.0.14\n" in markdown
 
 
 def test_nothing_to_plan_where_nothing_is_installed(karpdash: Karpdash, bundle: Bundle) -> None:

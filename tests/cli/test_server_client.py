@@ -162,7 +162,7 @@ def test_an_approved_rollout_is_started_paused_and_ended(shop, asked, root, monk
     assert (told["state"], told["id"]) == ("running", str(row.pk))
     assert asked("rollout", "pause", str(row.pk))[0] == 0
     row.refresh_from_db()
-    assert row.wish == "pause"
+    assert row.stop_request == "pause"
     assert "shop" in asked("rollout", "list", "--state", "running")[1]
     code, out, _ = asked("rollout", "show", str(row.pk))
     assert code == 0
@@ -261,7 +261,7 @@ def test_a_journey_is_shown_paused_held_and_ended(shop, asked, root):
     row = a_journey(shop[1], state="running", author=root, at=1)
     code, out, _ = asked("journey", "list", "--cluster", "shop", "--state", "under_way")
     assert (code, out.split("\n")[1].split()) == (
-        0, [str(row.pk), "shop", row.starts, row.lands, "running", "1", "4"],
+        0, [str(row.pk), "shop", row.starts, row.target_release, "running", "1", "4"],
     )  # fmt: skip
     code, out, _ = asked("journey", "pause", str(row.pk), "--hold-disruption")
     assert (code, "paused" in out, "asked for: held" in out) == (0, True, True)

@@ -48,14 +48,14 @@ def codes(conversion: Any) -> set[str]:
 
 def test_role_seen_behind_the_profile() -> None:
     known = KnownNames(role_of_profile={"old": "seen-role", "global": "other"}, default_profile="global")
-    result = convert([template(instanceProfile="old"), template("green")], known=known)
+    result = convert([template(instanceProfile="old"), template("green")], known_names=known)
     assert [body["spec"]["role"] for body in result.objects] == ["seen-role", "other"]
     assert "node-role-placeholder" not in codes(result)
 
 
 def test_given_role_beats_the_seen_one() -> None:
     known = KnownNames(role_of_profile={"old": "seen-role"})
-    result = convert([template(instanceProfile="old")], Options(node_role="mine"), known=known)
+    result = convert([template(instanceProfile="old")], Options(node_role="mine"), known_names=known)
     assert result.objects[0]["spec"]["role"] == "mine"
 
 
@@ -73,14 +73,14 @@ def test_placeholders_hide_nowhere() -> None:
 
 
 def test_an_ipv6_cluster_is_told() -> None:
-    assert "imds-ipv6" in codes(convert([template()], known=KnownNames(ipv6=True)))
-    assert "imds-ipv6" not in codes(convert([template()], known=KnownNames(ipv6=False)))
+    assert "imds-ipv6" in codes(convert([template()], known_names=KnownNames(ipv6=True)))
+    assert "imds-ipv6" not in codes(convert([template()], known_names=KnownNames(ipv6=False)))
 
 
 def test_most_nodes_keep_the_class() -> None:
     bodies = [pool("a"), pool("b"), pool("c", kubelet={"maxPods": 5}), node_class()]
     known = KnownNames(nodes_of_pool={"a": 1, "b": 1, "c": 30}, all_pools_given=True)
-    objects = convert(bodies, known=known).objects
+    objects = convert(bodies, known_names=known).objects
     references = [body["spec"]["template"]["spec"]["nodeClassRef"]["name"] for body in objects[:3]]
     assert references == ["blue-a", "blue-a", "blue"]
     assert [(body["metadata"]["name"], body["spec"].get("kubelet")) for body in objects[3:]] == [
@@ -92,7 +92,7 @@ def test_most_nodes_keep_the_class() -> None:
 def test_other_users_are_no_question_when_all_pools_are_given() -> None:
     bodies = [pool("c", kubelet={"maxPods": 5}), node_class()]
     assert "nodeclass-other-users" in codes(convert(bodies))
-    assert "nodeclass-other-users" not in codes(convert(bodies, known=KnownNames(all_pools_given=True)))
+    assert "nodeclass-other-users" not in codes(convert(bodies, known_names=KnownNames(all_pools_given=True)))
 
 
 def test_splitting_does_not_depend_on_the_order() -> None:
@@ -110,7 +110,9 @@ def test_names_of_copies_stay_within_the_limit() -> None:
 def test_never_that_the_webhook_lost() -> None:
     body = {**pool("a"), "apiVersion": "karpenter.sh/v1"}
     body["spec"] = {**body["spec"], "disruption": {"consolidateAfter": "0s"}}
-    assert "consolidation-never-lost" in codes(convert([body], known=KnownNames(never_consolidated=frozenset({"a"}))))
+    assert "consolidation-never-lost" in codes(
+        convert([body], known_names=KnownNames(never_consolidated=frozenset({"a"})))
+    )
     assert "consolidation-never-lost" not in codes(convert([body]))
 
 

@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from migrations_app.api.framework.problem_codes import CODES
 from migrations_app.queries.visibility import PERMISSIONS
 from migrations_app.use_cases.accounts import tokens
-from migrations_app.use_cases.rollouts.backups import export
+from migrations_app.use_cases.rollouts.backups import store_backup
 from tests.builders_rollouts import a_line, a_rollout, an_approval, entitled, taint
 from tests.builders_rows import a_cluster
 from tests.docs.test_pages import DOCS, blocks, parsed
@@ -42,7 +42,7 @@ def names(
     a_line(run)
     change = taint().change
     assert change is not None
-    export(run, change.target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default"}})
+    store_backup(run, change.target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default"}})
     secret = tokens.issue(root, name="docs", scopes=["read", "plan", "act", "admin"], days=1).secret
     return {
         "URL": live_server.url, "TOKEN": secret, "CLUSTER": str(shop.pk), "PLAN": str(plan.pk), "READY": str(ready.pk),

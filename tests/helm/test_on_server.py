@@ -53,7 +53,7 @@ def test_the_preview_plays_all_of_it_and_changes_nothing(stage):  # A26, A27, A2
 
 def test_the_release_before_is_kept_sealed_and_no_secret_is_shown(stage):  # T22, T23
     row = previewed(stage.registered(), "upgrade_controller", source=stage.chart())
-    kept = list(row.exported.order_by("pk"))
+    kept = list(row.backups.order_by("pk"))
     assert [one.path.endswith(backups.HIDDEN) for one in kept] == [False, True]
     assert all(one.proven_at for one in kept)
     assert SECRET not in bytes(row.plan).decode()

@@ -43,7 +43,7 @@ def abort(row: str) -> None:
     """What a person asks for."""
     from migrations_app.models.rollout import Rollout
 
-    Rollout.objects.filter(pk=row).update(wish="abort")
+    Rollout.objects.filter(pk=row).update(stop_request="abort")
 
 
 def start(row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:

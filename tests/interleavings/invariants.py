@@ -105,7 +105,7 @@ def _stopped(scene: _Scene) -> bool:
     rows = {row.pk: row for row in scene.now.rollouts}
     wanted = [rows[one.rollout_id] for one in scene.intents]
     return not (scene.intents and scene.now.stopped) and all(
-        row.state == "running" and row.wish == "" for row in wanted
+        row.state == "running" and row.stop_request == "" for row in wanted
     )
 
 

@@ -154,7 +154,7 @@ class _PlainState:
         fresh = self._versions.get(row.pk) == row.version
         ages = (self._age(row.gate_since), self._age(row.unknown_since), self._age(row.expires_at))
         batch = (row.baseline or {}).get("batch")
-        return str(row.pk), row.state, fresh, row.wish, row.worker_attempts, row.started_by_name, batch, ages
+        return str(row.pk), row.state, fresh, row.stop_request, row.worker_attempts, row.started_by_name, batch, ages
 
     def _age(self, moment: datetime | None) -> float | None:
         age = self._stage.time.age(moment)

@@ -8,7 +8,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from karpdash.monitoring import health, schema
-from migrations_app.models.monitoring import Pulse
+from migrations_app.models.monitoring import ProcessHeartbeat
 from migrations_app.queries.worker_health import WORKED_QUEUES
 from migrations_app.use_cases.runtime import heartbeat
 
@@ -19,7 +19,7 @@ def whole(db, monkeypatch):
     monkeypatch.setattr(health, "broker_answers", lambda: True)
     monkeypatch.setattr(health, "why_full", lambda: "")
     for queue in WORKED_QUEUES:
-        heartbeat.beat(f"{queue}@here", [queue])
+        heartbeat.write_heartbeat(f"{queue}@here", [queue])
 
 
 def ready(client, query=""):
@@ -55,26 +55,26 @@ def test_ready_says_what_is_missing(client, whole, monkeypatch, name):
 
 @pytest.mark.parametrize("queue", WORKED_QUEUES)
 def test_a_lane_that_nobody_serves_is_missing(client, whole, queue):
-    Pulse.objects.filter(name=f"{queue}@here").update(seen_at=timezone.now() - timedelta(seconds=70))
+    ProcessHeartbeat.objects.filter(name=f"{queue}@here").update(seen_at=timezone.now() - timedelta(seconds=70))
     name = queue if queue == "beat" else f"worker:{queue}"
     assert (ready(client), ready(client, "?for=web")) == ((503, [name]), (200, [name]))
 
 
 def test_one_worker_may_serve_every_lane(client, whole):
-    Pulse.objects.all().delete()
-    heartbeat.beat("all@here", WORKED_QUEUES)
+    ProcessHeartbeat.objects.all().delete()
+    heartbeat.write_heartbeat("all@here", WORKED_QUEUES)
     assert ready(client) == (200, [])
-    heartbeat.stopped("all@here")
+    heartbeat.delete_heartbeat("all@here")
     assert ready(client)[0] == 503
 
 
 @pytest.mark.django_db
 def test_a_sign_of_life_that_cannot_be_written_ends_nothing(monkeypatch):
-    monkeypatch.setattr(heartbeat.Pulse.objects, "filter", _down)
+    monkeypatch.setattr(heartbeat.ProcessHeartbeat.objects, "filter", _down)
     closed = []
     monkeypatch.setattr(heartbeat.connection, "close", lambda: closed.append(True))
-    heartbeat.beat("x", ["scan"])
-    heartbeat.stopped("x")
+    heartbeat.write_heartbeat("x", ["scan"])
+    heartbeat.delete_heartbeat("x")
     assert closed == [True, True]
 
 

@@ -20,7 +20,9 @@ def test_the_grace_period_holds_all_that_a_stop_may_wait_for():  # R28
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no lock of the whole database")
 @pytest.mark.django_db
-@pytest.mark.parametrize("write", [lambda: heartbeat.beat(NAME, ["scan"]), lambda: heartbeat.stopped(NAME)])
+@pytest.mark.parametrize(
+    "write", [lambda: heartbeat.write_heartbeat(NAME, ["scan"]), lambda: heartbeat.delete_heartbeat(NAME)]
+)
 def test_a_heartbeat_waits_for_the_lock_of_sqlite_only_briefly(write):  # R28
     told = []
 
@@ -28,7 +30,7 @@ def test_a_heartbeat_waits_for_the_lock_of_sqlite_only_briefly(write):  # R28
         told.append((sql.split()[0], _busy()))
         return execute(sql, params, many, context)
 
-    heartbeat.beat(NAME, ["scan"])
+    heartbeat.write_heartbeat(NAME, ["scan"])
     before = _busy()
     with connection.execute_wrapper(noted):
         write()

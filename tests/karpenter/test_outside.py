@@ -6,14 +6,16 @@ from tests.newest import NEWEST_RELEASE, NEXT_MINOR
 
 
 def test_rows_begin_to_matter_between_two_releases() -> None:
-    found = outside_between("sources", release("0.37.8"), landing=release("1.0.14"))
+    found = outside_between("sources", release("0.37.8"), target_release=release("1.0.14"))
     assert [row.change for row in found] == ["managed-by-tag-dropped"]
-    assert outside_between("sources", release("1.0.6"), landing=release("1.0.14")) == ()
+    assert outside_between("sources", release("1.0.6"), target_release=release("1.0.14")) == ()
 
 
 def test_a_row_of_tomorrow() -> None:
     row = OutsideRow("sources", NEXT_MINOR, "old", "scripts", "new", "of-tomorrow")
-    found = outside_between("sources", NEWEST_RELEASE, landing=release(f"{NEXT_MINOR}.0"), table=(*OUTSIDE_ROWS, row))
+    found = outside_between(
+        "sources", NEWEST_RELEASE, target_release=release(f"{NEXT_MINOR}.0"), table=(*OUTSIDE_ROWS, row)
+    )
     assert [spoken_row(one) for one in found] == ["old in scripts (now new)"]
 
 

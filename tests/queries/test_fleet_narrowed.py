@@ -12,7 +12,7 @@ from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.causes import causes
 from migrations_app.queries.fleet.clusters import GROUP, FleetFilters, fleet_ids, fleet_page
 from migrations_app.queries.fleet.groups import group_choices, group_page, members_of
-from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.queries.fleet.where_it_fails import BLOCKS
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters import groups as arrange
@@ -124,7 +124,7 @@ def test_what_blocks_is_what_the_causes_count(hop, left, everywhere):
     Snapshot.objects.update(verdict="blocked")  # the waiver had judged them anew
     expected = [name for name in left if hop == "1.0" or not everywhere]
     now = timezone.now()
-    told = causes(FleetFilters(), held=held_everywhere(now), now=now)
+    told = causes(FleetFilters(), held=waivers_by_cluster(now), now=now)
     assert [cluster.name for cause in told if cause.check == CHECK for cluster in cause.clusters] == expected
     assert names(check=CHECK, hop=BLOCKS, flat=True) == expected
 

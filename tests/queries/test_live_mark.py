@@ -31,7 +31,12 @@ def test_each_thing_that_happens_is_another_mark_and_nothing_is_the_same_one(run
         assert live_mark(run.pk).etag == live_mark(run.pk).etag
         seen.append(live_mark(run.pk).etag)
 
-    for columns in ({"picture": a_picture()}, {"wish": "pause"}, {"waits_for": "a node"}, {"version": run.version + 1}):
+    for columns in (
+        {"picture": a_picture()},
+        {"stop_request": "pause"},
+        {"waits_for": "a node"},
+        {"version": run.version + 1},
+    ):
         Rollout.objects.filter(pk=run.pk).update(**columns)
         happened()
     line = a_line(run)

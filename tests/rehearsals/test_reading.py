@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.collect.collect import collect
-from migrations_app.rehearsals.reading import read_objects, slim_pod
+from migrations_app.rehearsals.reading import needed_pod_fields, read_objects
 from tests.rehearsals.scene import Refusing, Scene
 
 TEXTS = st.text(alphabet="abcxyz", min_size=1, max_size=5)
@@ -27,14 +27,14 @@ def test_no_environment_command_or_volume_content_is_kept(names, key, phase):
         "spec": {"containers": containers, "initContainers": containers, "volumes": volumes},
         "status": {"phase": phase, "message": SECRET},
     }
-    slim = slim_pod(pod)
+    slim = needed_pod_fields(pod)
     assert SECRET not in json.dumps(slim)
     assert [one["name"] for one in slim["spec"]["containers"]] == names
 
 
 def test_a_finished_pod_is_left_out():
     pod = {"metadata": {"name": "p", "namespace": "n"}, "spec": {}, "status": {"phase": "Succeeded"}}
-    assert slim_pod(pod) is None
+    assert needed_pod_fields(pod) is None
 
 
 def test_workloads_are_rebuilt_from_their_pods():

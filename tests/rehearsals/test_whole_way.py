@@ -21,7 +21,7 @@ def way(story, target="1.14", **parameters):
 
 
 def hops(found):
-    return [(hop.hop, hop.lands, hop.stopped.code if hop.stopped else "") for hop in found.hops]
+    return [(hop.hop, hop.target_release, hop.stopped.code if hop.stopped else "") for hop in found.hops]
 
 
 def rollouts(found):

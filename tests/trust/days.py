@@ -155,7 +155,7 @@ class _Jumping:
         from migrations_app.models.cluster import Cluster
         from migrations_app.use_cases.rollouts import lease
 
-        taken = lease.take(Cluster.objects.order_by("name")[0].pk, f"w-{self.dice.random()}")
+        taken = lease.acquire(Cluster.objects.order_by("name")[0].pk, f"w-{self.dice.random()}")
         self.leases = [*self.leases[-3:], *([taken] if taken else [])]
         valid = 0
         for token in self.leases:

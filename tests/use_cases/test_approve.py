@@ -113,7 +113,7 @@ def started(cluster, ada, cleo, **columns):
 
 def test_the_start_says_who_and_when(cluster, ada, cleo):  # A41
     row = started(cluster, ada, cleo)
-    assert (row.state, row.started_by_name, row.wish) == ("running", "ada", "")
+    assert (row.state, row.started_by_name, row.stop_request) == ("running", "ada", "")
     assert events(row) == [("rollout.running", "ada", "running")]
 
 
@@ -129,7 +129,7 @@ def test_whoever_may_approve_may_stop(cluster, ada, cleo, wish, then):  # A10
     row = started(cluster, ada, cleo)
     {"pause": lifecycle.pause, "abort": lifecycle.abort}[wish](row.pk, person(cleo), by=actor(cleo))
     row.refresh_from_db()
-    assert (row.state, row.wish) == ("running", then)
+    assert (row.state, row.stop_request) == ("running", then)
 
 
 def test_a_wish_to_abort_is_not_taken_back_by_a_pause(cluster, ada, cleo):
@@ -143,7 +143,7 @@ def test_stopping_is_not_refused_for_an_old_page(cluster, ada, cleo):
     row = started(cluster, ada, cleo)
     lifecycle.pause(row.pk, person(ada), by=actor(ada), version=1)
     row.refresh_from_db()
-    assert row.wish == "pause"
+    assert row.stop_request == "pause"
 
 
 def test_a_reader_stops_nothing(cluster, ada, cleo):

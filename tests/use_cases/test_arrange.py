@@ -12,7 +12,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Waiver
 from migrations_app.queries.fleet.scan_interval import interval_of
-from migrations_app.queries.fleet.waivers import held_at, held_everywhere, waiver_of
+from migrations_app.queries.fleet.waivers import held_at, waiver_of, waivers_by_cluster
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.scans import queue, waivers
 from tests.builders_rows import a_cluster
@@ -124,4 +124,4 @@ def test_a_waiver_of_a_removed_group_never_becomes_one_of_all():
     row = waiver_of(made, now=timezone.now())
     assert (row.state, row.group, row.group_name, row.cluster) == ("revoked", None, "a", None)
     Waiver.objects.update(revoked_at=None)
-    assert (held_at(shop.pk, timezone.now()), held_everywhere(timezone.now())) == ((), {})
+    assert (held_at(shop.pk, timezone.now()), waivers_by_cluster(timezone.now())) == ((), {})

@@ -56,7 +56,7 @@ def work() -> ExecutionContext:
         made_at=now,
         expires_at=now + timedelta(hours=4),
     )
-    fence = lease.take(cluster.pk, "w-1")
+    fence = lease.acquire(cluster.pk, "w-1")
     assert fence is not None
     return ExecutionContext(row=row, plan=plan, fence=fence, actor=WORKER)
 

@@ -25,7 +25,7 @@ from migrations_app.readiness.verdict import next_hop
 from migrations_app.samples import fleet
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.scans import check_again, queue, worker
-from migrations_app.use_cases.scans.check_again import AWS, FOR_AWS, answer_now, known_check
+from migrations_app.use_cases.scans.check_again import AWS, FOR_AWS, fresh_finding, known_check
 from tests.clients.one_cluster import OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer
 from tests.use_cases.eks import KEYS
@@ -50,7 +50,7 @@ def test_alone_it_says_what_it_says_in_the_whole(story):
     for finding in report.checks:
         # What the fix of another check brings is not there yet: then all is read.
         if coming and finding.hop == coming.hop and finding.status in check_again.STILL_OPEN and not finding.follows:
-            found, parts = answer_now(row, bundle(story), check=CHECKS[finding.id], hop=finding.hop, on_part=None)
+            found, parts = fresh_finding(row, bundle(story), check=CHECKS[finding.id], hop=finding.hop, on_part=None)
             told = (found.status, found.summary, found.evidence_total, found.evidence_exact)
             assert told == (finding.status, finding.summary, finding.evidence_total, finding.evidence_exact), finding.id
             assert parts < len(PART_NAMES)
@@ -73,7 +73,7 @@ def test_pods_are_read_for_those_who_look_at_them_alone():
     names = {}
     for check in (OPEN, "pods_have_controllers"):
         note = names.setdefault(check, set()).add
-        answer_now(row, bundle(story), check=CHECKS[check], hop=hop, on_part=lambda name, _, note=note: note(name))
+        fresh_finding(row, bundle(story), check=CHECKS[check], hop=hop, on_part=lambda name, _, note=note: note(name))
     assert "provisioners" in names[OPEN]
     assert ("pods" in names[OPEN], "pods" in names["pods_have_controllers"]) == (False, True)
 
@@ -84,7 +84,7 @@ def test_aws_is_asked_once(monkeypatch):
     looks = check_again.with_aws_parts
     monkeypatch.setattr(check_again, "with_aws_parts", lambda *of, **more: asked.append(1) or looks(*of, **more))
     hop = next_hop(evaluate(looked_at(story)).report).hop
-    assert answer_now(row, bundle(story), check=CHECKS["controller_permitted"], hop=hop, on_part=None)
+    assert fresh_finding(row, bundle(story), check=CHECKS["controller_permitted"], hop=hop, on_part=None)
     assert len(asked) == 1
 
 
@@ -150,14 +150,14 @@ class TestScan:
         assert scanned(shop, OPEN).snapshot_id
 
     def test_one_that_is_unknown_for_another_cause_is_followed_by_the_whole(self, shop, monkeypatch):
-        asks = check_again.answer_now
+        asks = check_again.fresh_finding
 
         def unread(*of, **more):
             found = asks(*of, **more)
             changed = {"status": "unknown", "reason": Reason("part_unread", "provisioners", "timeout")}
             return found._replace(finding=msgspec.structs.replace(found.finding, **changed))
 
-        monkeypatch.setattr(check_again, "answer_now", unread)
+        monkeypatch.setattr(check_again, "fresh_finding", unread)
         was(monkeypatch, status="unknown", reason=Reason("part_unread", "provisioners", "forbidden"))
         assert scanned(shop, OPEN).snapshot_id
         was(monkeypatch, status="unknown", reason=Reason("part_unread", "provisioners", "timeout"))
@@ -208,23 +208,23 @@ class TestScan:
         assert told(shop) is None
 
     def test_who_asks_for_the_whole_meanwhile_gets_it(self, shop, monkeypatch):
-        asks = check_again.answer_now
+        asks = check_again.fresh_finding
 
         def interrupted(*of, **more):
             assert not queue.request_scan(shop.pk, by="ben").created
             return asks(*of, **more)
 
-        monkeypatch.setattr(check_again, "answer_now", interrupted)
+        monkeypatch.setattr(check_again, "fresh_finding", interrupted)
         assert scanned(shop, OPEN).snapshot_id
 
     def test_nothing_is_stored_of_a_scan_that_another_worker_has(self, shop, monkeypatch):
-        asks = check_again.answer_now
+        asks = check_again.fresh_finding
 
         def taken_over(*of, **more):
             Scan.objects.filter(state="running").update(fence=7)
             return asks(*of, **more)
 
-        monkeypatch.setattr(check_again, "answer_now", taken_over)
+        monkeypatch.setattr(check_again, "fresh_finding", taken_over)
         left = scanned(shop, OPEN)
         assert (left.state, left.check_answer, left.snapshot) == ("running", None, None)
 

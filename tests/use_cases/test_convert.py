@@ -13,7 +13,7 @@ from migrations_app.readiness.iam_sheet.values import IamProfile
 from migrations_app.readiness.report import PartLine
 from migrations_app.samples import fleet
 from migrations_app.use_cases.scans import queue
-from migrations_app.use_cases.scans.conversion import convert_cluster, known_of, next_target, unread_parts
+from migrations_app.use_cases.scans.conversion import conversion_facts, convert_cluster, next_target, unread_parts
 from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.builders_rows import a_report
 
@@ -32,7 +32,7 @@ def a_scanned(story):
 
 
 def converted(story, **options):
-    return convert_cluster(a_scanned(story).pk, Options(live=True, **options), known=KnownNames())
+    return convert_cluster(a_scanned(story).pk, Options(live=True, **options), known_names=KnownNames())
 
 
 @pytest.mark.django_db
@@ -65,26 +65,26 @@ def test_a_cluster_on_v1_has_nothing_left_to_do():
 @pytest.mark.django_db
 def test_a_cluster_without_kept_objects_is_not_an_empty_one():
     row = Cluster.objects.create(name="new", source=Cluster.Source.SAMPLE)
-    assert convert_cluster(row.pk, Options(), known=KnownNames()) is None
+    assert convert_cluster(row.pk, Options(), known_names=KnownNames()) is None
     assert converted("no_karpenter").items == ()
 
 
 def test_a_scan_tells_nodes_by_pool():
     nodes = [OwnedNode(name=f"n{i}", owner="karpenter_beta", pool=pool) for i, pool in enumerate(("a", "a", "b", ""))]
-    known = known_of(report_with(provisioners=True, nodepools=True), nodes)
+    known = conversion_facts(report_with(provisioners=True, nodepools=True), nodes)
     assert known == KnownNames(nodes_of_pool={"a": 2, "b": 1}, all_pools_given=True)
 
 
 @pytest.mark.parametrize("parts", [{}, {"provisioners": True}, {"provisioners": True, "nodepools": False}])
 def test_pools_that_were_not_read_may_be_there(parts):
-    assert not known_of(report_with(**parts), []).all_pools_given
+    assert not conversion_facts(report_with(**parts), []).all_pools_given
 
 
 def test_a_pool_that_was_set_aside_may_matter():
     report = report_with(provisioners=True)
     odd = PartLine(name="nodepools", seen=True, count=3, quarantined=1)
     report = msgspec.structs.replace(report, parts=(*report.parts, odd))
-    assert not known_of(report, []).all_pools_given
+    assert not conversion_facts(report, []).all_pools_given
     assert unread_parts(report) == (odd,)
 
 
@@ -108,5 +108,5 @@ def report_with(**seen):
 
 def test_a_scan_that_saw_the_profile_in_aws_names_its_role():
     profiles = (IamProfile(name="old", role="KarpenterNodeRole-shop", default=True),)
-    found = known_of(a_report(), (), profiles=profiles)
+    found = conversion_facts(a_report(), (), profiles=profiles)
     assert (found.role_of_profile, found.default_profile) == ({"old": "KarpenterNodeRole-shop"}, "old")

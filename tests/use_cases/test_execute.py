@@ -94,7 +94,7 @@ def test_a_plan_is_carried_out_step_by_step(server, cluster):  # A17, A19, A21, 
         ("s001", "patch", "applied"), ("s001", "gate", "noop"), ("s002", "delete", "applied"), ("s002", "gate", "noop"),
     ]  # fmt: skip
     assert not server.admin.get("/api/v1/nodes")["items"]
-    assert lease.take(cluster.pk, "next") is not None
+    assert lease.acquire(cluster.pk, "next") is not None
 
 
 def test_what_is_so_already_is_passed_over(server, cluster):  # A17
@@ -135,7 +135,7 @@ def test_a_creation_carries_our_marks(server, cluster):  # A23
 def test_a_wish_is_heard_between_two_requests(server, cluster):  # A10
     target, read = node(server)
     row = rollout(cluster, taint(target, read))
-    Rollout.objects.filter(pk=row.pk).update(wish="pause")
+    Rollout.objects.filter(pk=row.pk).update(stop_request="pause")
     assert (run(row).state, row.cause_code, journal(row)) == ("paused", "pause", [])
 
 

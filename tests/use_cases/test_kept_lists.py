@@ -21,7 +21,7 @@ from migrations_app.readiness.report import PartLine
 from migrations_app.use_cases.clusters.identity import _begin_anew
 from migrations_app.use_cases.scans import kept_lists
 from migrations_app.use_cases.scans.identity import AnsweringCluster
-from migrations_app.use_cases.scans.kept_lists import keep_lists, memory_of, sealed_lists
+from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists, store_lists
 from tests.builders_rows import a_report, a_snapshot
 from tests.fakes.evilk8s import AUTHORITY
 
@@ -55,7 +55,7 @@ def api():
 
 
 def kept(cluster, parts):
-    keep_lists(cluster.pk, sealed_lists(cluster.pk, parts), now=NOW)
+    store_lists(cluster.pk, sealed_lists(cluster.pk, parts), now=NOW)
 
 
 def bound(cluster, api, behind=BEHIND):

@@ -7,8 +7,13 @@ import pytest
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch
-from migrations_app.queries.rollouts.policies import switch_now
-from migrations_app.use_cases.rollouts.kill_switch import ask_to_lift, keep_stopped, stop_everything, turn_off
+from migrations_app.queries.rollouts.policies import kill_switch_state
+from migrations_app.use_cases.rollouts.kill_switch import (
+    ask_to_lift,
+    stop_everything,
+    turn_off,
+    withdraw_release_request,
+)
 from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, person, user
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +36,7 @@ def stopped(who, **more):
 @pytest.mark.parametrize("right", [OPERATE, APPROVE, ADMINISTER])
 def test_whoever_may_stop_turns_it(right):
     stopped(user("ada", right))
-    now = switch_now()
+    now = kill_switch_state()
     assert (now.on, now.why, now.by, now.by_environment) == (True, "pods are lost", "ada", False)
 
 
@@ -46,7 +51,7 @@ def test_a_token_may_turn_it_but_never_lift_it(gil, hanna):
 def test_a_reader_turns_nothing():
     with pytest.raises(PermissionDenied):
         stopped(user("ben"))
-    assert switch_now().on is False
+    assert kill_switch_state().on is False
 
 
 def test_a_reason_is_needed(gil):
@@ -59,9 +64,13 @@ def test_two_people_lift_it(gil, hanna):
     ask_to_lift(person(gil), by=actor(gil))
     with pytest.raises(PermissionDenied) as refused:
         turn_off(person(gil), by=actor(gil))
-    assert (refused.value.code, switch_now().on, switch_now().lifting_by) == ("second_person", True, "gil")
+    assert (refused.value.code, kill_switch_state().on, kill_switch_state().lifting_by) == (
+        "second_person",
+        True,
+        "gil",
+    )
     turn_off(person(hanna), by=actor(hanna))
-    assert switch_now().on is False
+    assert kill_switch_state().on is False
     verbs = list(AuditEvent.objects.filter(object="kill switch").order_by("seq").values_list("verb", "actor"))
     assert verbs == [("kill_switch.on", "gil"), ("kill_switch.lift_asked", "gil"), ("kill_switch.off", "hanna")]
 
@@ -79,7 +88,7 @@ def test_nobody_lifts_it_unasked(gil, hanna):
     stopped(gil)
     with pytest.raises(Conflict):
         turn_off(person(hanna), by=actor(hanna))
-    assert switch_now().on is True
+    assert kill_switch_state().on is True
 
 
 def test_asking_twice_makes_no_second_person(gil, hanna):
@@ -94,10 +103,10 @@ def test_asking_twice_makes_no_second_person(gil, hanna):
 def test_the_asking_can_be_taken_back(gil, hanna):
     stopped(gil)
     ask_to_lift(person(gil), by=actor(gil))
-    keep_stopped(person(hanna), by=actor(hanna))
+    withdraw_release_request(person(hanna), by=actor(hanna))
     with pytest.raises(Conflict):
         turn_off(person(hanna), by=actor(hanna))
-    assert (switch_now().on, switch_now().lifting_by) == (True, "")
+    assert (kill_switch_state().on, kill_switch_state().lifting_by) == (True, "")
 
 
 def test_an_operator_lifts_nothing(gil):
@@ -110,16 +119,16 @@ def test_an_operator_lifts_nothing(gil):
 def test_turning_it_twice_keeps_the_first_reason(gil, hanna):
     stopped(gil)
     stop_everything(person(hanna), why="another", by=actor(hanna))
-    assert (switch_now().why, KillSwitch.objects.count()) == ("pods are lost", 1)
+    assert (kill_switch_state().why, KillSwitch.objects.count()) == ("pods are lost", 1)
 
 
 def test_off_there_is_nothing_to_lift(gil):
-    for turn in (ask_to_lift, turn_off, keep_stopped):
+    for turn in (ask_to_lift, turn_off, withdraw_release_request):
         with pytest.raises(Conflict):
             turn(person(gil), by=actor(gil))
 
 
 def test_the_environment_holds_it_on(settings):
     settings.ENV = replace(settings.ENV, stop_all_actions=True)
-    now = switch_now()
+    now = kill_switch_state()
     assert (now.on, now.by_environment, "KARPDASH_STOP_ALL_ACTIONS" in now.why) == (True, True, True)

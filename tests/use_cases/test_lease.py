@@ -26,21 +26,21 @@ def run_out(cluster_id):
 
 
 def test_one_holder_at_a_time(cluster_id):  # A13
-    fence = lease.take(cluster_id, "a")
+    fence = lease.acquire(cluster_id, "a")
     assert fence == LeaseToken(cluster_id, "a", 1)
-    assert lease.take(cluster_id, "b") is None
-    assert lease.take(cluster_id, "a") is None
+    assert lease.acquire(cluster_id, "b") is None
+    assert lease.acquire(cluster_id, "a") is None
 
 
 def test_given_back_it_is_free_at_once(cluster_id):
-    lease.release(lease.take(cluster_id, "a"))
-    assert lease.take(cluster_id, "b") == LeaseToken(cluster_id, "b", 2)
+    lease.release(lease.acquire(cluster_id, "a"))
+    assert lease.acquire(cluster_id, "b") == LeaseToken(cluster_id, "b", 2)
 
 
 def test_run_out_it_goes_to_the_next_and_the_first_is_fenced(cluster_id):  # A13, A14, R03
-    old = lease.take(cluster_id, "a")
+    old = lease.acquire(cluster_id, "a")
     run_out(cluster_id)
-    new = lease.take(cluster_id, "b")
+    new = lease.acquire(cluster_id, "b")
     assert new.token > old.token
     assert not lease.renew(old)
     with pytest.raises(LeaseLost):
@@ -49,7 +49,7 @@ def test_run_out_it_goes_to_the_next_and_the_first_is_fenced(cluster_id):  # A13
 
 
 def test_run_out_it_is_lost_even_while_nobody_took_it(cluster_id):
-    fence = lease.take(cluster_id, "a")
+    fence = lease.acquire(cluster_id, "a")
     run_out(cluster_id)
     assert not lease.renew(fence)
     with pytest.raises(LeaseLost):
@@ -57,28 +57,28 @@ def test_run_out_it_is_lost_even_while_nobody_took_it(cluster_id):
 
 
 def test_a_late_release_takes_nothing_from_the_next(cluster_id):
-    old = lease.take(cluster_id, "a")
+    old = lease.acquire(cluster_id, "a")
     run_out(cluster_id)
-    new = lease.take(cluster_id, "b")
+    new = lease.acquire(cluster_id, "b")
     lease.release(old)
     lease.check(new)
 
 
 def test_a_request_begins_only_when_the_lease_outlives_it(cluster_id):  # A20
-    fence = lease.take(cluster_id, "a")
-    assert lease.lasts(fence, 35)
-    assert not lease.lasts(fence, 61)
+    fence = lease.acquire(cluster_id, "a")
+    assert lease.is_valid_for(fence, 35)
+    assert not lease.is_valid_for(fence, 61)
     Lease.objects.filter(cluster_id=cluster_id).update(expires_at=Now() + timedelta(seconds=10))
-    assert not lease.lasts(fence, 35)
+    assert not lease.is_valid_for(fence, 35)
     assert lease.renew(fence)
-    assert lease.lasts(fence, 35)
+    assert lease.is_valid_for(fence, 35)
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
 def test_a_worker_whose_clock_is_wrong_neither_takes_nor_loses_a_lease(cluster_id, time_machine, minutes):  # R18
-    fence = lease.take(cluster_id, "a")
+    fence = lease.acquire(cluster_id, "a")
     time_machine.move_to(timezone.now() + timedelta(minutes=minutes))
-    assert lease.take(cluster_id, "b") is None
+    assert lease.acquire(cluster_id, "b") is None
     lease.check(fence)
     run_out(cluster_id)
-    assert lease.take(cluster_id, "b") == LeaseToken(cluster_id, "b", 2)
+    assert lease.acquire(cluster_id, "b") == LeaseToken(cluster_id, "b", 2)

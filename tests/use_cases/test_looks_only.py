@@ -12,7 +12,7 @@ from migrations_app.campaigns.recipe import Selection
 from migrations_app.errors import Conflict
 from migrations_app.models.campaign import Campaign
 from migrations_app.models.journey import Journey
-from migrations_app.models.monitoring import Pulse
+from migrations_app.models.monitoring import ProcessHeartbeat
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.worker_health import queues_without_worker
 from migrations_app.use_cases.audit.log import Actor
@@ -53,7 +53,7 @@ def test_every_way_to_a_plan_is_refused(hanna):
 
 
 def test_health_asks_for_the_lane_only_where_there_is_to_be_one(settings):
-    Pulse.objects.create(name="one", lanes="probe,scan,upkeep,beat", seen_at=timezone.now())
+    ProcessHeartbeat.objects.create(name="one", lanes="probe,scan,upkeep,beat", seen_at=timezone.now())
     assert queues_without_worker() == ("action",)
     settings.ENV = dataclasses.replace(settings.ENV, action_slots=0)
     assert queues_without_worker() == ()

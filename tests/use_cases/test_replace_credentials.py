@@ -75,7 +75,7 @@ def test_plans_are_over_and_what_runs_pauses(old, shop, cluster):
     a_rollout(shop, title="planned", state="approved")
     a_rollout(shop, title="running", state="running")
     assert replaced(shop, old) == ""
-    assert {row.title: (row.state, row.wish) for row in Rollout.objects.all()} == {
+    assert {row.title: (row.state, row.stop_request) for row in Rollout.objects.all()} == {
         "planned": ("expired", ""), "running": ("running", "pause"),
     }  # fmt: skip
 

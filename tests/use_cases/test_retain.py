@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.models.account import ApiIdempotency
-from migrations_app.models.monitoring import Pulse, Tally
-from migrations_app.models.notification import Announced, Channel, Delivery
+from migrations_app.models.monitoring import ProcessHeartbeat, Tally
+from migrations_app.models.notification import Channel, Delivery, PublishedEventMark
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScanPart, Scan, Snapshot
 from migrations_app.use_cases.scans import queue, retention
-from migrations_app.use_cases.scans.retention import surplus, sweep_old
+from migrations_app.use_cases.scans.retention import snapshots_to_delete, sweep_old
 from tests.builders_rows import a_cluster, a_report, a_snapshot
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -34,7 +34,7 @@ def days(number):
 def kept(ages):
     """The ages, in hours, of those of one cluster's snapshots that stay."""
     moments = {uuid.UUID(int=place + 1): NOW - timedelta(hours=age) for place, age in enumerate(sorted(set(ages)))}
-    gone = set(surplus(moments.items(), now=NOW))
+    gone = set(snapshots_to_delete(moments.items(), now=NOW))
     return [round((NOW - at).total_seconds() / 3600) for key, at in moments.items() if key not in gone]
 
 
@@ -225,22 +225,24 @@ def test_rows_that_are_kept_for_a_while():
         ApiIdempotency.objects.create(owner=ada, key=f"{hours}", digest="d", created_at=NOW - timedelta(hours=hours))
     for age in (-1, 1):
         Session.objects.create(session_key=f"s{age}", session_data="", expire_date=NOW - timedelta(hours=age))
-    Pulse.objects.bulk_create([Pulse(name=f"{hours}", seen_at=NOW - timedelta(hours=hours)) for hours in (1, 25)])
+    ProcessHeartbeat.objects.bulk_create(
+        [ProcessHeartbeat(name=f"{hours}", seen_at=NOW - timedelta(hours=hours)) for hours in (1, 25)]
+    )
     channel = Channel.objects.create(name="ops", kind="slack", place="x", made_by_name="ada", made_at=NOW)
     for state, age in (("sent", 29), ("sent", 31), ("failed", 31), ("waiting", 31)):
         told = {"event_id": f"{state} {age}", "topic": "t", "body": {}, "made_at": NOW - days(age), "next_at": NOW}
         Delivery.objects.create(channel=channel, state=state, **told)
     for age in (399, 401):
-        Announced.objects.create(mark=f"{age}", at=NOW - days(age))
+        PublishedEventMark.objects.create(mark=f"{age}", at=NOW - days(age))
     sweep()
     assert sorted(Delivery.objects.values_list("event_id", flat=True)) == ["sent 29", "waiting 31"]
-    assert list(Announced.objects.values_list("mark", flat=True)) == ["399"]
+    assert list(PublishedEventMark.objects.values_list("mark", flat=True)) == ["399"]
     left = sorted((NOW - one.finished_at).days for one in Scan.objects.exclude(pk=active.pk))
     assert (left, Scan.objects.filter(pk=active.pk).exists()) == ([6, 29], True)
     assert sorted(Outbox.objects.values_list("topic", flat=True)) == ["6", "None"]
     assert list(ApiIdempotency.objects.values_list("key", flat=True)) == ["23"]
     assert list(Session.objects.values_list("session_key", flat=True)) == ["s-1"]
-    assert list(Pulse.objects.values_list("name", flat=True)) == ["1"]
+    assert list(ProcessHeartbeat.objects.values_list("name", flat=True)) == ["1"]
 
 
 @database

@@ -19,7 +19,7 @@ from migrations_app.queries.visibility import (
     visibility_scope,
     visible_clusters,
 )
-from migrations_app.use_cases.accounts.rights import named_over, over
+from migrations_app.use_cases.accounts.rights import person_over_cluster, rights_of_account
 from migrations_app.use_cases.rollouts import approvals, drafts, lifecycle
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest
 from migrations_app.use_cases.rollouts.limits import refuse_without_right
@@ -94,7 +94,7 @@ def test_a_rollout_halts_when_whoever_started_it_may_not_any_more(clusters):
     assert (caught.value.code, caught.value.state) == ("right_gone", "paused")
     Grant.objects.create(person=eve, role="operator")
     User.objects.filter(pk=eve.pk).update(is_active=False)
-    assert named_over("eve", clusters[0].pk) == frozenset()
+    assert rights_of_account("eve", clusters[0].pk) == frozenset()
     with pytest.raises(RolloutHalted):
         refuse_without_right(row)
 
@@ -128,9 +128,9 @@ def test_rights_add_up_over_groups_teams_and_permissions(clusters):
     own, foreign = clusters
     ben = user("ben", "add_scan")
     Grant.objects.create(person=ben, role="approver", over=ClusterGroup.objects.get())
-    assert over(person(ben), own.pk).rights == {"view", "scan", "approve"}
-    assert over(person(ben), foreign.pk).rights == {"view", "scan"}
-    assert over(person(ben), None).rights == {"view", "scan"}
+    assert person_over_cluster(person(ben), own.pk).rights == {"view", "scan", "approve"}
+    assert person_over_cluster(person(ben), foreign.pk).rights == {"view", "scan"}
+    assert person_over_cluster(person(ben), None).rights == {"view", "scan"}
 
 
 def test_standings_are_plain_values():

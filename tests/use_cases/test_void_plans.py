@@ -45,15 +45,15 @@ def test_a_changed_way_to_the_cluster_voids_plans_and_pauses_what_runs():  # A05
     assert states() == dict.fromkeys(PLANNED, ("expired", "cluster_changed")) | {
         "running": ("running", ""), "other": ("previewed", ""),
     }  # fmt: skip
-    assert Rollout.objects.get(title="running").wish == "pause"
+    assert Rollout.objects.get(title="running").stop_request == "pause"
     assert AuditEvent.objects.filter(verb="rollout.pause_asked", outcome="cluster_changed").count() == 1
 
 
 def test_a_wish_to_abort_stays():
-    row = a_rollout(a_cluster("shop"), state="running", wish="abort")
+    row = a_rollout(a_cluster("shop"), state="running", stop_request="abort")
     void_plans(row.cluster_id)
     row.refresh_from_db()
-    assert row.wish == "abort"
+    assert row.stop_request == "abort"
 
 
 def test_taking_the_way_into_aws_away_voids_plans():

@@ -16,7 +16,7 @@ from migrations_app.models.scan import Content, FindingRow, Snapshot
 from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.fleet.causes import blockers_of
 from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
-from migrations_app.queries.fleet.waivers import WaiverFilters, held_everywhere, waiver_page
+from migrations_app.queries.fleet.waivers import WaiverFilters, waiver_page, waivers_by_cluster
 from migrations_app.queries.scans.findings import FindingFilters, finding_page
 from migrations_app.use_cases.scans import queue, waivers
 from migrations_app.use_cases.scans.worker import scan_claimed
@@ -230,7 +230,7 @@ def statuses(shop):
     told = {one.hop: one.status for one in report_of(Cluster.objects.get(pk=shop.pk).latest_id).checks}
     listed = finding_page(FindingFilters(cluster=shop.pk, check=ANSWERED), after="", limit=9).rows
     assert {one.hop: one.status for one in listed} == told
-    open_ones = blockers_of(fleet_page(FleetFilters(), now=now()).rows, held=held_everywhere(now()))
+    open_ones = blockers_of(fleet_page(FleetFilters(), now=now()).rows, held=waivers_by_cluster(now()))
     return told, [one.check for one in open_ones.get(shop.pk, ())]
 
 

@@ -11,10 +11,10 @@ from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.waivers import (
     WaiverFilters,
     held_at,
-    held_everywhere,
     waiver_of,
     waiver_page,
     waiver_states,
+    waivers_by_cluster,
 )
 from migrations_app.queries.scans.findings import FindingFilters, finding_page
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
@@ -57,7 +57,7 @@ def test_it_holds_for_the_clusters_of_the_group_and_for_no_other(gil):
     shop, other = judged("shop"), judged("other")
     waivers.waive(a_wish(BLOCKER, group=team(shop)), gil, now=now())
     assert (waivers.expire_waivers(now()), blockers(shop, other), waivers.expire_waivers(now())) == (1, [0, 1], 0)
-    assert set(held_everywhere(now())) == {shop.pk}
+    assert set(waivers_by_cluster(now())) == {shop.pk}
     assert (len(held_at(shop.pk, now())), held_at(other.pk, now())) == (1, ())
     shown = {row.cluster: row.status for row in finding_page(FindingFilters(check=BLOCKER), after="", limit=9).rows}
     assert shown == {shop.pk: "waived", other.pk: "fail"}
@@ -78,7 +78,7 @@ def test_revoked_it_covers_nothing(gil):
     made = waivers.waive(a_wish(BLOCKER, group=team(shop)), gil, now=now())
     waivers.revoke(made, gil, now=now())
     waivers.expire_waivers(now())
-    assert (held_everywhere(now()), blockers(shop)) == ({}, [1])
+    assert (waivers_by_cluster(now()), blockers(shop)) == ({}, [1])
 
 
 def test_one_of_a_kind_for_each_group_beside_that_of_all(gil):

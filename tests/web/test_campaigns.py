@@ -86,7 +86,7 @@ def test_each_state_offers_what_can_be_done_in_it(client, fleet, ada, state):
 
 def test_the_preview_tells_the_whole_and_who_cannot_join(client, fleet, ada):
     row = a_campaign(*fleet, author=ada, size=2)
-    CampaignMember.objects.filter(cluster_name="red").update(state="out", cause_code="scan_old", lands="")
+    CampaignMember.objects.filter(cluster_name="red").update(state="out", cause_code="scan_old", target_release="")
     Campaign.objects.filter(pk=row.pk).update(forecast=row.forecast | {"left_out": 1, "causes": {"scan_old": 1}})
     page = shown(client, row)
     assert "its newest scan is older than a day" in page

@@ -84,8 +84,8 @@ def test_exactly_one_hop_is_chosen():
 def test_a_landed_hop_has_no_counts_and_the_next_one_is_chosen():
     report = a_report(target=Target("1.4.0", a_report().target.path[1:]))
     landed, ahead = hops_of(report, chosen="")
-    assert (landed.landed, landed.findings, landed.chosen, landed.place) == (True, (), False, "done")
-    assert (ahead.landed, ahead.blockers, ahead.chosen, ahead.release) == (False, 1, True, "0.33.10")
+    assert (landed.is_upgraded, landed.findings, landed.chosen, landed.place) == (True, (), False, "done")
+    assert (ahead.is_upgraded, ahead.blockers, ahead.chosen, ahead.release) == (False, 1, True, "0.33.10")
     assert (ahead.place, bool(landed.reasons), ahead.reasons) == ("now", True, ())
 
 
@@ -146,8 +146,8 @@ def test_the_order_of_the_work_is_that_of_the_runbook(name):
     report = report_on(name)
     for hop in runbook(report).hops:
         staged = [check for stage in hop.stages if stage.part == "before" for check in stage.checks]
-        judged = [finding for finding in report.checks if finding.hop == hop.lands.hop and not finding.asked_earlier]
-        ordered = [finding.id for finding in in_stage_order(judged, release=hop.lands.release)]
+        judged = [finding for finding in report.checks if finding.hop == hop.target.hop and not finding.asked_earlier]
+        ordered = [finding.id for finding in in_stage_order(judged, release=hop.target.release)]
         assert [check for check in ordered if check in staged] == staged
 
 

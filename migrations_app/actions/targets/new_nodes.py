@@ -47,4 +47,4 @@ def _by_pool(inventory: Inventory) -> dict[str, str]:
 
 def _converted_provisioners(inventory: Inventory) -> tuple[Item, ...]:
     trees = [tree for tree in convertible(inventory) if tree["kind"] in _ALPHA_KINDS]
-    return convert(trees, known=KnownNames(all_pools_given=True)).items
+    return convert(trees, known_names=KnownNames(all_pools_given=True)).items

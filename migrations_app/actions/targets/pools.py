@@ -252,7 +252,7 @@ def converted(inventory: Inventory, parameters: Parameters) -> tuple[Item, ...]:
         keep_instance_profile=parameters.get("keep_instance_profile") is True,
         live=True,
     )
-    return convert(trees, options, known=_known(inventory)).items
+    return convert(trees, options, known_names=_known(inventory)).items
 
 
 def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | None:

@@ -43,6 +43,7 @@ class CampaignMemberSerializer(StructSerializer):
     """One cluster: waiting, preparing, asking, running, stopped, done or out, with the code of the reason."""
 
     struct = MemberRow
+    published_as = {"target_release": "lands"}
 
 
 class CampaignWaveSerializer(StructSerializer):

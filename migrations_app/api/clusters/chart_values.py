@@ -27,6 +27,7 @@ class ChartHopSerializer(StructSerializer):
     """The values of one Helm release at one hop. `unread` says why they are not known, or why they do not change."""
 
     struct = ChartHop
+    published_as = {"target_release": "lands"}
 
 
 class ChartHopsSerializer(serializers.Serializer[Any]):

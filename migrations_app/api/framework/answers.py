@@ -31,6 +31,8 @@ class StructSerializer(serializers.Serializer[Any]):
 
     struct: ClassVar[type]
     leave_out: ClassVar[tuple[str, ...]] = ()
+    published_as: ClassVar[Mapping[str, str]] = {}
+    """The names in answers of fields whose names in the struct are others."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Options of each field. With `required` False an answer may be a mapping with some of the fields."""
 
@@ -48,7 +50,8 @@ class StructSerializer(serializers.Serializer[Any]):
         """Returns the struct as plain JSON values, without calling a serializer field for each value."""
         if isinstance(instance, Mapping):
             return {name: _as_json(value) for name, value in instance.items()}
-        values = {name: _as_json(getattr(instance, name)) for name in _names(type(self))}
+        published_as = self.published_as
+        values = {published_as.get(name, name): _as_json(getattr(instance, name)) for name in _names(type(self))}
         for name in self._declared_fields:
             field = self.fields[name]
             value = field.get_attribute(instance)
@@ -64,7 +67,7 @@ def _names(shape: type[StructSerializer]) -> tuple[str, ...]:
 
 def _fields_of(shape: type[StructSerializer]) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
     hints = get_type_hints(shape.struct, include_extras=True)
-    return {name: _field(hints[name], **shape.options) for name in _names(shape)}
+    return {shape.published_as.get(name, name): _field(hints[name], **shape.options) for name in _names(shape)}
 
 
 def _field(hint: Any, **options: Any) -> serializers.Field[Any, Any, Any, Any]:  # noqa: ANN401 - a type, and DRF's options

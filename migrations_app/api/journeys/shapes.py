@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -27,7 +28,7 @@ from migrations_app.queries.journeys.disruption_hold import DisruptionHold
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
     JOURNEY_ORDERS,
-    GoingBack,
+    CurrentRollback,
     JourneyApprovalRow,
     JourneyDetail,
     JourneyRow,
@@ -42,6 +43,7 @@ class JourneyLineSerializer(StructSerializer):
 
     struct = JourneyRow
     leave_out = ("environment", "author_id")
+    published_as = {"target_release": "lands"}
 
 
 class CheckSeenSerializer(StructSerializer):
@@ -116,10 +118,11 @@ class JourneyAgreedSerializer(StructSerializer):
     struct = JourneyApprovalRow
 
 
-class GoingBackSerializer(StructSerializer):
+@extend_schema_serializer(component_name="GoingBack")
+class CurrentRollbackSerializer(StructSerializer):
     """The rollback of the journey; null if it is not being rolled back."""
 
-    struct = GoingBack
+    struct = CurrentRollback
 
 
 class DisruptionHoldSerializer(StructSerializer):
@@ -135,7 +138,7 @@ class JourneyWholeSerializer(JourneyLineSerializer):
     risk = OutputText(help_text="The highest risk that its approval covers; empty if it covers no plan.")
     needed = serializers.IntegerField(help_text="Approvals that the policies ask for now.")
     agreed = JourneyAgreedSerializer(many=True)
-    going_back = GoingBackSerializer(allow_null=True)
+    going_back = CurrentRollbackSerializer(allow_null=True)
     steps = JourneyStepSerializer(many=True)
     paused_deliveries = serializers.ListField(
         child=OutputText(), help_text="GitOps deliveries that its steps have paused, or may have, and not resumed."
@@ -210,11 +213,12 @@ class StepSkipSerializer(StepNameSerializer):
     reason = Text(max_length=2000)
 
 
-class WayBackQuerySerializer(StrictSerializer):
+class RollbackQuerySerializer(StrictSerializer):
     to = Text(max_length=8, help_text="The id of the step, such as j03.")
 
 
-class WayBackSerializer(StructSerializer):
+@extend_schema_serializer(component_name="WayBack")
+class RollbackPreviewSerializer(StructSerializer):
     """How one step would be undone: rollback, person, outside, nothing or no_return."""
 
     struct = StepRollback
@@ -228,10 +232,9 @@ class StepAcceptSerializer(StepNameSerializer):
 
 def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     """Returns the journey with its ETag."""
-    names = [str(name) for name in JourneyLineSerializer().fields]
-    values = {name: getattr(detail.row, name) for name in names}
+    values = JourneyLineSerializer().to_representation(detail.row)
     values |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
-    values["going_back"] = detail.going_back
+    values["going_back"] = detail.current_rollback
     values["paused_deliveries"] = detail.paused_deliveries
     values["disruption_hold"] = detail.disruption_hold
     values["steps"] = [_step(step) for step in detail.steps]

@@ -27,12 +27,12 @@ from migrations_app.api.journeys.shapes import (
     JourneyStartSerializer,
     JourneyWholeSerializer,
     NewJourneySerializer,
+    RollbackPreviewSerializer,
+    RollbackQuerySerializer,
     StepAcceptSerializer,
     StepNameSerializer,
     StepSkipSerializer,
     StepTickSerializer,
-    WayBackQuerySerializer,
-    WayBackSerializer,
     journey_answer,
 )
 from migrations_app.api.plans import PLAN, ApprovingSerializer
@@ -208,7 +208,7 @@ class JourneyTickView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Confirms a step that no scan can prove. For tokens always refused with `person_needed`."""
         body = body_params(request, StepTickSerializer)
-        return _apply_change(request, id, change=partial(steps.tick, step=body["step"], note=body["note"]))
+        return _apply_change(request, id, change=partial(steps.confirm_step, step=body["step"], note=body["note"]))
 
 
 class JourneySkipView(Endpoint):
@@ -252,21 +252,21 @@ class JourneyAcceptView(Endpoint):
         return _apply_change(request, id, change=partial(steps.accept_plan, step=body["step"], digest=body["digest"]))
 
 
-class JourneyWayBackView(Endpoint):
+class JourneyRollbackView(Endpoint):
     """Preview of a rollback."""
 
     needs = {"GET": READ}
     operations = {
         "GET": Operation(
-            "journeys_way_back", query=WayBackQuerySerializer, answer=WayBackSerializer(many=True), named=True
+            "journeys_way_back", query=RollbackQuerySerializer, answer=RollbackPreviewSerializer(many=True), named=True
         ),
     }
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How each step would be undone, from the last one back to that step. Nothing is changed."""
-        query = query_params(request, WayBackQuerySerializer)
+        query = query_params(request, RollbackQuerySerializer)
         journey_row(id)
-        return Response(WayBackSerializer(rollback_of(id, to=query["to"]), many=True).data)
+        return Response(RollbackPreviewSerializer(rollback_of(id, to=query["to"]), many=True).data)
 
 
 class JourneyTakeBackView(Endpoint):

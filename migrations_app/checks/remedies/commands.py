@@ -62,12 +62,14 @@ def ordered(by: Managed, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
     return tuple(sorted(remedies, key=lambda remedy: remedy.how != FIRST[by.by]))
 
 
-def remedies_of(change: Change, manager: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
+def remedies_of(
+    change: Change, manager: Managed, *, target_release: str = "the release of the hop"
+) -> tuple[Remedy, ...]:
     """One remedy for every tool that can make the change; remedies for the tool that manages the object come first.
-    Empty if no tool can. `landing` is the target version of the hop, named in texts about chart values."""
+    Empty if no tool can. `target_release` is the target version of the hop, named in texts about chart values."""
     texts: tuple[tuple[How, str], ...] = (
         ("kubectl", kubectl_lines.text(change)),
-        ("helm", helm.text(change, manager, landing=landing)),
+        ("helm", helm.text(change, manager, target_release=target_release)),
         ("iam", aws_cli.text(change)),
         ("terraform", terraform.text(change, manager)),
         ("flux", flux.text(change, manager)),
@@ -171,7 +173,7 @@ def helm_remedies(
     )  # fmt: skip
     # The delivery object found belongs to the chart karpenter, not to karpenter-crd.
     owner = by if chart == CHART else Managed(by.by)
-    return remedies_of(change, owner, landing=str(case.step.release))
+    return remedies_of(change, owner, target_release=str(case.step.release))
 
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
@@ -201,9 +203,9 @@ def crd_chart_remedies(case: CheckContext, to: Release | None) -> tuple[Remedy, 
     the start of the hop."""
     controller, version = installation(case.inventory), to or case.step.start
     release, namespace = _release_of(case, CRD_CHART)
-    lands = version >= case.step.release
+    with_upgrade = version >= case.step.release
     change = HelmChange(
-        chart=CRD_CHART, release=release, namespace=namespace, when="landing" if lands else "before",
+        chart=CRD_CHART, release=release, namespace=namespace, when="landing" if with_upgrade else "before",
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
     )  # fmt: skip
     by = controller.managed if controller else Managed("hand")

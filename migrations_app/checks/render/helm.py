@@ -64,23 +64,22 @@ def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:
     yield f"  > {file} &&"
 
 
-def text(change: Change, by: Managed, *, landing: str) -> str:
+def text(change: Change, by: Managed, *, target_release: str) -> str:
     """The values to change, for the page of the check; for objects in a chart, what to change there. Empty if Helm does
     not manage what it changes."""
     if isinstance(change, HelmChange):
-        return change_note(change, landing=landing)
+        return change_note(change, target_release=target_release)
     return source_text(change, by, tool="helm")
 
 
-def change_note(change: HelmChange, *, landing: str) -> str:
-    """The change as comments for the page of the check: its keys, and the upgrade that includes them. `landing` is the
-    target version of the hop."""
+def change_note(change: HelmChange, *, target_release: str) -> str:
+    """The change as comments for the page of the check: its keys, and the upgrade that includes them."""
     where = f"release {change.release} (chart {change.chart}, namespace {change.namespace})"
     to = f", at {change.version}" if change.version else ""
     sentences = {
-        "landing": f"In the values of {where}, with the upgrade to {landing}:",
-        "before": f"In {where}{to}, before the upgrade to {landing}:",
-        "after": f"In the values of {where}, after the upgrade to {landing}:",
+        "landing": f"In the values of {where}, with the upgrade to {target_release}:",
+        "before": f"In {where}{to}, before the upgrade to {target_release}:",
+        "after": f"In the values of {where}, after the upgrade to {target_release}:",
         "person": f"In the values of {where}; fill in what is missing:",
     }
     lines = [note(change.why)] if change.why else []

@@ -73,8 +73,8 @@ def _converted(key: _PartsKey) -> tuple[Item, ...]:
     # Converted separately: next to its successor, a template would be reported as a duplicate class.
     alpha = [tree for tree in trees if tree["kind"] in ALPHA]
     return (
-        *convert(alpha, known=known).items,
-        *convert((tree for tree in trees if tree["kind"] not in ALPHA), known=known).items,
+        *convert(alpha, known_names=known).items,
+        *convert((tree for tree in trees if tree["kind"] not in ALPHA), known_names=known).items,
     )
 
 

@@ -15,9 +15,9 @@ from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.versions import Release, minor_order
 
 DRIFTED: Final = "Drifted"
-_MILD: Final = "Holds drift over the landing, beside each pool's own budgets; consolidation goes on"
-_HARD: Final = "Holds drift over the landing, beside each pool's own budgets; consolidation and expiry wait too"
-_BACK: Final = "To take it back once the controller has landed and nodes may drift:"
+_MILD: Final = "Holds drift during the upgrade, beside each pool's own budgets; consolidation goes on"
+_HARD: Final = "Holds drift during the upgrade, beside each pool's own budgets; consolidation and expiry wait too"
+_BACK: Final = "To take it back once the new controller runs and nodes may drift:"
 KNOWS_BUDGETS: Final = (0, 34)
 """The first minor whose CRDs keep budgets. aws/karpenter-provider-aws@v0.34.0:pkg/apis/crds."""
 _KEEPS_REASONS: Final = (1, 0)

@@ -54,7 +54,7 @@ WITHOUT_ALIAS = (UBUNTU, CUSTOM)
 SeenWanted = tuple[str, str]
 
 
-def alias_flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | None:
+def alias_flaw(alias: str, *, beside: str, target_release: Release) -> SeenWanted | None:
     """The current and the wanted text for an invalid alias; None if the release accepts the alias with `beside` as
     amiFamily."""
     family, _, version = alias.partition("@")
@@ -65,19 +65,19 @@ def alias_flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | Non
         return f"{alias} beside amiFamily {beside}", f"amiFamily {named_family} or none"
     if named_family.startswith("Windows") and version != "latest":
         return alias, f"{family}@latest: Windows images cannot be pinned"
-    return _too_new(named_family, seen=alias, landing=landing)
+    return _too_new(named_family, seen=alias, target_release=target_release)
 
 
-def family_flaw(family: str, landing: Release) -> SeenWanted | None:
+def family_flaw(family: str, target_release: Release) -> SeenWanted | None:
     """The current and the wanted text for an unsupported spec.amiFamily; None if the release supports the family."""
-    return _too_new(family, seen=family, landing=landing)
+    return _too_new(family, seen=family, target_release=target_release)
 
 
-def _too_new(family: str, *, seen: str, landing: Release) -> SeenWanted | None:
+def _too_new(family: str, *, seen: str, target_release: Release) -> SeenWanted | None:
     first = family_start(family)
-    if first is None or first <= landing:
+    if first is None or first <= target_release:
         return None
-    return seen, f"a family that {landing} knows: {family} came with {first}"
+    return seen, f"a family that {target_release} knows: {family} came with {first}"
 
 
 POOL_PATH = "spec.template.spec.requirements"

@@ -51,10 +51,10 @@ class ValuesReport(NamedTuple):
 
 
 def convert_files(
-    named_texts: Iterable[tuple[str, bytes]], *, start: Release, lands: Release, chart: str = MAIN
+    named_texts: Iterable[tuple[str, bytes]], *, start: Release, target_release: Release, chart: str = MAIN
 ) -> ValuesReport:
-    """Converts the files to values for the chart of the release `lands`. Several files are merged, later ones override
-    earlier ones; values of the two charts may also be below the chart's name, as in an umbrella chart."""
+    """Converts the files to values for the chart of the release `target_release`. Several files are merged, later ones
+    override earlier ones; values of the two charts may also be below the chart's name, as in an umbrella chart."""
     files: list[ValuesFile] = []
     faults: list[ConversionFinding] = []
     for name, raw in named_texts:
@@ -67,7 +67,10 @@ def convert_files(
         return ValuesReport("", {}, (), tuple(faults))
     none: dict[str, Any] = {}
     tree = reduce(merged, (file.tree for file in files), none)
-    by_chart = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
+    by_chart = {
+        above: _below(tree, above, start=start, target_release=target_release, chart=chart)
+        for above in _charts_in(tree)
+    }
     after = _together(tree, by_chart)
     text, has_comments = _written(files, by_chart, after=after)
     findings = [_placed(finding, above) for above, values in by_chart.items() for finding in values.findings]
@@ -119,8 +122,10 @@ def _charts_in(tree: Mapping[str, Any]) -> list[str]:
     return [name for name in (MAIN, CRDS) if isinstance(tree.get(name), dict)] or [""]
 
 
-def _below(tree: dict[str, Any], above: str, *, start: Release, lands: Release, chart: str) -> ConvertedValues:
-    return convert_values(tree[above] if above else tree, chart=above or chart, start=start, lands=lands)
+def _below(tree: dict[str, Any], above: str, *, start: Release, target_release: Release, chart: str) -> ConvertedValues:
+    return convert_values(
+        tree[above] if above else tree, chart=above or chart, start=start, target_release=target_release
+    )
 
 
 def _placed(finding: ConversionFinding, above: str) -> ConversionFinding:

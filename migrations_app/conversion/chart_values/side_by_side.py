@@ -57,7 +57,7 @@ class ValueChange(NamedTuple):
 
 
 def side_by_side(
-    old: Tree, changes: Iterable[ValueChange], *, chart: str, start: Release | None, lands: Release
+    old: Tree, changes: Iterable[ValueChange], *, chart: str, start: Release | None, target_release: Release
 ) -> tuple[ValueRow, ...]:
     """A row for each value before or after the changes, and for each chart default that differs between the two
     releases and is not overridden; without the latter if `start` is unknown. Rows that change something come first."""
@@ -66,12 +66,14 @@ def side_by_side(
         leaves(old),
         leaves(laid(old, ((value_change.key, value_change.text) for value_change in change_of.values()))),
     )
-    rows = list(_Compared(old_leaves, new_leaves, change_of=change_of, chart=chart, lands=lands).rows())
+    rows = list(
+        _Compared(old_leaves, new_leaves, change_of=change_of, chart=chart, target_release=target_release).rows()
+    )
     if chart == MAIN and start is not None:
         keys = (*old_leaves, *new_leaves)
         rows += [
             _default(changed_default)
-            for changed_default in changed_defaults(start, lands)
+            for changed_default in changed_defaults(start, target_release)
             if not _is_given(changed_default.key, keys)
         ]
     return tuple(sorted(rows, key=lambda row: KINDS.index(row.kind)))
@@ -101,14 +103,16 @@ class _Compared:
         *,
         change_of: Mapping[str, ValueChange],
         chart: str,
-        lands: Release,
+        target_release: Release,
     ) -> None:
         self.old_leaves, self.new_leaves, self.change_of = old_leaves, new_leaves, change_of
-        self.chart, self.lands = chart, lands
+        self.chart, self.target_release = chart, target_release
 
     def rows(self) -> Iterator[ValueRow]:
         unread = {
-            key: unread_key for key in self.old_leaves if (unread_key := unread_at(key, self.lands, chart=self.chart))
+            key: unread_key
+            for key in self.old_leaves
+            if (unread_key := unread_at(key, self.target_release, chart=self.chart))
         }
         gone = [key for key in self.old_leaves if key not in self.new_leaves]
         new = {key for key in self.new_leaves if key not in self.old_leaves}
@@ -129,7 +133,9 @@ class _Compared:
         )
 
     def _lost_row(self, key: str, unread: UnreadKey | None) -> ValueRow:
-        harmless = unread is None or ends_with_webhooks(key, self.lands) or unread.replacement in self.new_leaves
+        harmless = (
+            unread is None or ends_with_webhooks(key, self.target_release) or unread.replacement in self.new_leaves
+        )
         if harmless or unread is None or unread.becomes == self.old_leaves[key]:
             return self._row(key, "removed", why=unread.fate if unread else "")
         where = f"{unread.fate}; instead: {unread.replacement}" if unread.replacement else unread.fate

@@ -19,7 +19,7 @@ class WarningOn:
     """A warning that fails on a cluster at the start of the upgrade to that release."""
 
     cluster: str
-    lands: str
+    target_release: str
     told: WarningShown
 
 
@@ -52,7 +52,7 @@ def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
     for member in members:
         for hop in member.hops:
             for warning in hop.warns:
-                warning_on = WarningOn(cluster=member.name, lands=hop.lands, told=warning)
+                warning_on = WarningOn(cluster=member.name, target_release=hop.target_release, told=warning)
                 warnings.setdefault(warning.check, []).append(warning_on)
     destroyed = (
         DestroyedOn(cluster=member.name, allowed=member.destroys, objects=member.objects) for member in members

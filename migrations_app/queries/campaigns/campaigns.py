@@ -88,12 +88,12 @@ def campaign_board(
     """
     row = _found(campaign_id)
     members = CampaignMember.objects.filter(campaign_id=campaign_id)
-    every = list(members.values_list("cluster_id", "wave", "state", "lands", "ended_at"))
+    every = list(members.values_list("cluster_id", "wave", "state", "target_release", "ended_at"))
     seen = members.filter(visible())
-    clusters = tuple(pk for pk, _, standing, lands, _ in every if pk and lands and standing != "out")
+    clusters = tuple(pk for pk, _, standing, target_release, _ in every if pk and target_release and standing != "out")
     lines, following = _lines(seen.filter(state=state) if state else seen, after=after, limit=limit)
     ended = [at for _, _, standing, _, at in every if standing == "done" and at]
-    total = sum(1 for _, _, standing, lands, _ in every if lands and standing != "out")
+    total = sum(1 for _, _, standing, target_release, _ in every if target_release and standing != "out")
     return CampaignBoard(
         row=_row_of(row),
         recipe=msgspec.convert(row.recipe, type=Recipe),
@@ -140,7 +140,7 @@ def _found(campaign_id: uuid.UUID) -> Campaign:
 
 
 def _rows() -> QuerySet[Campaign]:
-    joined = Q(members__lands__gt="") & ~Q(members__state="out")
+    joined = Q(members__target_release__gt="") & ~Q(members__state="out")
     rows = visible_campaigns().defer("plan")
     return rows.annotate(
         total=Count("members", filter=joined),
@@ -174,8 +174,8 @@ def _approvals(row: Campaign, clusters: Iterable[uuid.UUID]) -> tuple[CampaignAp
 
 def _waves(row: Campaign, every: Iterable[tuple[Any, ...]]) -> tuple[WaveRow, ...]:
     counts: dict[int, Counter[str]] = {}
-    for _, wave, standing, lands, _ in every:
-        if lands:
+    for _, wave, standing, target_release, _ in every:
+        if target_release:
             counts.setdefault(wave, Counter())[standing] += 1
     return tuple(
         from_row(
@@ -190,8 +190,8 @@ def _waves(row: Campaign, every: Iterable[tuple[Any, ...]]) -> tuple[WaveRow, ..
 
 
 _MEMBER = (
-    "cluster_id", "cluster_name", "environment", "region", "wave", "place", "state", "cause_code", "cause", "lands",
-    "hops_left", "shown", "ended_at",
+    "cluster_id", "cluster_name", "environment", "region", "wave", "place", "state", "cause_code", "cause",
+    "target_release", "hops_left", "shown", "ended_at",
 )  # fmt: skip
 _JOURNEY = ("journey__state", "journey__wait_code", "journey__needs_person")
 

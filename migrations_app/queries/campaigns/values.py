@@ -54,7 +54,7 @@ class MemberRow:
     cause_code: str
     cause: str
     release: Annotated[str, Meta(description="The release that ran when it was previewed.")]
-    lands: Annotated[str, Meta(description="The release at which it is to end.")]
+    target_release: Annotated[str, Meta(description="The release at which it is to end.")]
     hops: int
     hops_left: int
     nodes: Annotated[int | None, Meta(description="Nodes that its hops replace; null where not known.")]

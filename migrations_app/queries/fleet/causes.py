@@ -16,7 +16,7 @@ from migrations_app.readiness.waivers import WaiverRule, covering
 
 OPEN = ("fail", "unknown", "manual")
 Held = Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]
-"""The active waivers by cluster, as returned by `held_everywhere`."""
+"""The active waivers by cluster, as returned by `waivers_by_cluster`."""
 
 
 @dataclass(frozen=True, slots=True)

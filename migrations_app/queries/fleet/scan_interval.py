@@ -47,7 +47,7 @@ def farthest_slot(*, now: datetime) -> datetime:
     return now + timedelta(seconds=1.5 * max(own or 0, of_groups or 0, int(settings.ENV.scan_interval)))
 
 
-def on_a_timetable() -> Q:
+def scanned_on_schedule() -> Q:
     """Filter for clusters that are scanned on a schedule."""
     if settings.ENV.scan_interval:
         return Q()

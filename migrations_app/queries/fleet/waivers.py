@@ -73,7 +73,7 @@ def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[WaiverRule, ...]:
     return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), reaching(cluster_id)))
 
 
-def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]:
+def waivers_by_cluster(now: datetime) -> Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]:
     """The active waivers by cluster; those of all clusters are under None."""
     by_cluster: dict[uuid.UUID | None, tuple[WaiverRule, ...]] = {}
     rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))

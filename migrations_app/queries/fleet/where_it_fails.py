@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FindingRow
-from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.readiness.waivers import WaiverRule
 
 NEXT = "next"
@@ -22,7 +22,7 @@ def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: dateti
     finding_rows = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
     if hop:
         finding_rows = finding_rows.filter(hop=OuterRef("latest__next_hop") if hop in (NEXT, BLOCKS) else hop)
-    held = held_everywhere(now)
+    held = waivers_by_cluster(now)
     blocks, warns = Exists(finding_rows.filter(severity="blocker")), Exists(finding_rows.exclude(severity="blocker"))
     if hop == BLOCKS:
         return rows.filter(blocks).exclude(_accepted(held, check))

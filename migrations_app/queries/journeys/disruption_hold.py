@@ -72,7 +72,7 @@ def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
     )
 
 
-def was_taken_back(rollout: Rollout) -> bool:
+def budgets_restored(rollout: Rollout) -> bool:
     """Whether the budgets that the rollout set were restored since, by its rollback or by a release of all
     NodePools.
     """

@@ -15,7 +15,7 @@ from migrations_app.journeys.evidence import StepEvidence
 from migrations_app.journeys.outline import Outline, PlanDifference
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
 from migrations_app.journeys.states import CURRENT, ENDED, HOLDING, OVER, PLANNED
-from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
+from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.journeys.disruption_hold import DisruptionHold, disruption_hold
 from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
@@ -62,7 +62,7 @@ class JourneyRow:
     environment: str
     hop: Annotated[str, Meta(description="The hop it takes; empty until the cluster was scanned for it.")]
     starts: Annotated[str, Meta(description="The release that runs before it.")]
-    lands: Annotated[str, Meta(description="The release that runs after it.")]
+    target_release: Annotated[str, Meta(description="The release that runs after it.")]
     covers: Annotated[str, Meta(description="Up to this risk its approval counts for the plans of its steps.")]
     digest: Annotated[str, Meta(description="SHA-256 of what is approved; empty for a draft.")]
     state: str
@@ -129,7 +129,7 @@ class JourneyApprovalRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoingBack:
+class CurrentRollback:
     """The rollback of a journey: to which step, who requested it, and why."""
 
     to: str
@@ -150,7 +150,7 @@ class JourneyDetail:
     needed: int
     steps: tuple[StepRow, ...]
     approvals: tuple[JourneyApprovalRow, ...]
-    going_back: GoingBack | None = None
+    current_rollback: CurrentRollback | None = None
     disruption_hold: DisruptionHold | None = None
 
     @property
@@ -226,7 +226,7 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
         risk=(plan.risk or "") if plan else "",
         needed=approvals_needed(row, plan) if plan else 0,
         steps=tuple(_step_of(step, plan) for step in steps),
-        going_back=_going_back(journey_id),
+        current_rollback=_current_rollback(journey_id),
         disruption_hold=disruption_hold(journey_id),
         approvals=tuple(
             JourneyApprovalRow(by=approval.approver_name, at=approval.at, reason=approval.reason)
@@ -238,9 +238,9 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
 BEGUN = ("done", "running", "failed", "undoing")
 
 
-def _going_back(journey_id: uuid.UUID) -> GoingBack | None:
-    back = JourneyWayBack.objects.filter(journey_id=journey_id).first()
-    return from_row(GoingBack, back, by=back.by_name) if back else None
+def _current_rollback(journey_id: uuid.UUID) -> CurrentRollback | None:
+    row = JourneyRollback.objects.filter(journey_id=journey_id).first()
+    return from_row(CurrentRollback, row, by=row.by_name) if row else None
 
 
 def approvals_needed(row: Journey, plan: JourneyPlan) -> int:

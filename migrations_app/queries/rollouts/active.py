@@ -65,14 +65,14 @@ class WorkNow:
     journeys: RolloutsNow = field(default_factory=RolloutsNow)
 
 
-def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
+def current_work(person_id: int, *, may_approve: bool) -> WorkNow:
     """The rollouts and journeys in progress that the caller may see, at most MOST together; the first SHOWN
     with steps.
     """
     rollouts = _open_rows(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)
     journeys = _open_rows(Journey.objects.all(), sorted(HOLDING), person_id=person_id if may_approve else None)
     both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
-        _columns(journeys.annotate(kind=Value(JOURNEY), named=F("lands"), person=F("needs_person"))), all=True
+        _columns(journeys.annotate(kind=Value(JOURNEY), named=F("target_release"), person=F("needs_person"))), all=True
     )
     rows = list(both.order_by("changed_at")[:MOST])
     rollouts_now = _now(rows, ROLLOUT, states=IN_PROGRESS)

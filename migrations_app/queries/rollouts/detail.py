@@ -146,8 +146,8 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
         picture=_picture(row.picture),
         before=_picture(row.baseline.get("picture") if row.baseline else None),
         exports=tuple(
-            Export(path=exported.path, digest=exported.digest, proven_at=exported.proven_at)
-            for exported in row.exported.defer("sealed").order_by("pk")
+            Export(path=backup.path, digest=backup.digest, proven_at=backup.proven_at)
+            for backup in row.backups.defer("sealed").order_by("pk")
         ),
         skipped_nodes=skipped_nodes(rollout_id) if row.started_at else (),
         taken_back_by=tuple(row.rolled_back_by.order_by("made_at").values_list("pk", flat=True)),

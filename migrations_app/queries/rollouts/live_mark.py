@@ -32,7 +32,7 @@ class LiveMark(NamedTuple):
     """
 
     version: int
-    wish: str
+    stop_request: str
     waits_for: str
     picture: object
     approvals: int
@@ -49,7 +49,7 @@ class LiveMark(NamedTuple):
     @property
     def page_version(self) -> str:
         """A text that changes when the whole page has to be reloaded because other actions are possible."""
-        return f"{self.version}.{self.approvals}{self.wish}{self.rehearsal or ''}"
+        return f"{self.version}.{self.approvals}{self.stop_request}{self.rehearsal or ''}"
 
 
 def live_mark(rollout_id: uuid.UUID) -> LiveMark:

@@ -164,7 +164,7 @@ def everything_stopped() -> bool:
     return settings.ENV.stop_all_actions or KillSwitch.objects.filter(on=True).exists()
 
 
-def switch_now() -> KillSwitchState:
+def kill_switch_state() -> KillSwitchState:
     """The state of the kill switch: whether it is on, by whom and why."""
     row = KillSwitch.objects.order_by("pk").first()
     if settings.ENV.stop_all_actions:

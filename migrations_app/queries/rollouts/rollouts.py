@@ -72,7 +72,7 @@ class RolloutRow:
     version: int
     cause_code: str
     cause: str
-    wish: Annotated[str, Meta(description="pause or abort: asked for, and done after the request under way.")]
+    stop_request: Annotated[str, Meta(description="pause or abort: asked for, and done after the request under way.")]
     waits_for: Annotated[str, Meta(description="What a running one waits for right now; empty while it works.")]
     author: str
     author_id: int | None
@@ -133,7 +133,7 @@ def inbox(person_id: int) -> tuple[RolloutRow, ...]:
     return tuple(row_of(row) for row in waiting.order_by("made_at")[:MOST_WAITING])
 
 
-def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
+def rollouts_approved_alone(since: datetime) -> tuple[RolloutRow, ...]:
     """Rollouts approved by one person (break glass) since then; every approver sees them (A45)."""
     rollout_ids = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
     return tuple(row_of(row) for row in _rows().filter(pk__in=rollout_ids).order_by("-made_at")[:MOST_WAITING])

@@ -43,7 +43,7 @@ def samples_of(rollout_id: uuid.UUID) -> tuple[CounterSample, ...]:
     return tuple(from_row(CounterSample, row) for row in samples)
 
 
-def extremes_of(rollout_id: uuid.UUID) -> CounterExtremes:
+def counter_extremes(rollout_id: uuid.UUID) -> CounterExtremes:
     """The worst counters of all samples."""
     rows = RolloutSample.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
     extremes = rows.aggregate(

@@ -14,7 +14,7 @@ from migrations_app.checks.base import WEIGHTS
 from migrations_app.checks.registry import all_checks
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
-from migrations_app.queries.fleet.waivers import covered, held_everywhere
+from migrations_app.queries.fleet.waivers import covered, waivers_by_cluster
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import visible_clusters
@@ -85,7 +85,7 @@ def finding_page(filters: FindingFilters, *, after: str, limit: int) -> Page[Fin
         snapshot__in=visible_clusters().filter(counting_clusters()).exclude(latest=None).values("latest"),
         **_wanted(filters),
     )
-    held = held_everywhere(now)
+    held = waivers_by_cluster(now)
     return sorted_page(
         rows.values(*_COLUMNS),
         order_of(FINDING_ORDERS, filters.ordering),

@@ -56,7 +56,7 @@ def _head(plan: Runbook) -> Iterator[str]:
     running = text(plan.cluster.karpenter_version or "unknown release")
     yield f"- From: {running}, objects: {STAGES[plan.cluster.stage]}"
     yield f"- To: {text(plan.target or 'none')}"
-    yield f"- By: {text(path_line(hop.lands for hop in plan.hops) or nothing_left(plan))}"
+    yield f"- By: {text(path_line(hop.target for hop in plan.hops) or nothing_left(plan))}"
     if plan.known_up_to:
         yield f"- Known: releases up to {text(str(plan.known_up_to))}"
     yield f"- Read: {text(plan.scanned_at)}{'' if plan.complete else ', only in part'}"
@@ -65,14 +65,14 @@ def _head(plan: Runbook) -> Iterator[str]:
 
 
 def _hop(view: HopView) -> Iterator[str]:
-    hop, lands = view.hop, view.hop.lands
-    yield f"## {view.at}. Hop {lands.hop}: land on {text(lands.release)}"
+    hop, target = view.hop, view.hop.target
+    yield f"## {view.at}. Hop {target.hop}: upgrade to {text(target.release)}"
     yield ""
     yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""
     checks = f"; {settled_line(view.settled)}" if view.settled else ""
     yield f"- Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done{checks}"
-    yield from (f"- {text(line)}" for line in (*upgrade_lines(lands), *done_earlier_lines(hop)))
+    yield from (f"- {text(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"
     for values_view in view.values:

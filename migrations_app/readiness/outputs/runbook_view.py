@@ -149,7 +149,7 @@ def _values(at: int, hop: RunbookHop, *, files: list[RunbookFile]) -> Iterator[V
             continue
         number = seen_charts[chart.chart] = seen_charts.get(chart.chart, 0) + 1
         name = f"{at}-values-{chart.chart}{f'-{number}' if number > 1 else ''}.txt"
-        head = f"{chart.where}, {chart.starts or 'the running release'} to {chart.lands}"
+        head = f"{chart.where}, {chart.starts or 'the running release'} to {chart.target_release}"
         lines = [line for line in (head, f"read from: {chart.origin}", chart.unread) if line]
         files.append(RunbookFile(name, "\n".join((*lines, "", *values_lines(chart.rows)))))
         yield ValuesView(summary, name)
@@ -161,8 +161,8 @@ def _questions(
     """Yields the unknown findings of a hop. `first_hops` records the hop of each, so that its commands are printed
     once."""
     for group in hop.unknown_by_reason(cluster):
-        earlier = first_hops.setdefault(group.summary, hop.lands.hop)
-        first = earlier == hop.lands.hop
+        earlier = first_hops.setdefault(group.summary, hop.target.hop)
+        first = earlier == hop.target.hop
         commands = _commands(group.remedies, step=f"{at}.0", files=files, most=ITEM_LINES) if first else ()
         yield QuestionView(group.summary, check_ids(group), "" if first else earlier, commands)
 

@@ -91,10 +91,10 @@ def _hops(report: Report, paint: Paint) -> Iterator[str]:
 
 def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
     release = _release(hop, report)
-    lands = f" -> {release}" if release else ""
+    arrow = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
-    counted_text = f"  ({counts_text(hop.counts)})" if lands or hop.counts != Counts() else ""
-    return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{counted_text}"
+    counted_text = f"  ({counts_text(hop.counts)})" if arrow or hop.counts != Counts() else ""
+    return f"Hop {hop.hop}{arrow}  {verdict}  {hop.done_percent} % done{counted_text}"
 
 
 def _release(hop: HopLine, report: Report) -> str:

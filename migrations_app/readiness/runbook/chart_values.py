@@ -14,7 +14,7 @@ OTHER_RELEASE = "another release of this chart runs the controller, so nothing o
 VALUES_NOT_STORED = "this scan was made before the values were kept; scan again"
 
 
-class ChartHop(msgspec.Struct, frozen=True, kw_only=True):
+class ChartHop(msgspec.Struct, frozen=True, kw_only=True, rename={"target_release": "lands"}):
     """One Helm release at one hop. `origin` says where its values were read. `unread` says why they are not known, or
     why nothing changes them; empty where they are."""
 
@@ -23,7 +23,7 @@ class ChartHop(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     origin: str
     starts: str
-    lands: str
+    target_release: str
     rows: tuple[ValueRow, ...] = ()
     unread: str = ""
 
@@ -53,25 +53,27 @@ class ValuesWalk:
         self._values_stored = charts is not UNSET
 
     def next_hop(
-        self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, lands: str
+        self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, target_release: str
     ) -> tuple[ChartHop, ...]:
         """The Helm releases at the next hop. `chart_values` are the values that the hop changes, each with its chart;
         `start` is the release before the hop, empty if not known."""
         if self._installed is None:
             return ()
         if not self._values_stored:
-            return (self._unknown(VALUES_NOT_STORED, start=start, lands=lands),)
+            return (self._unknown(VALUES_NOT_STORED, start=start, target_release=target_release),)
         if not any(chart.chart == CRDS for chart in self._charts) and any(chart == CRDS for chart, _ in chart_values):
             new_release = GivenChart(
                 chart=CRDS, release=CRDS, namespace=self._installed.namespace, origin="not installed yet"
             )
             self._charts.append(new_release)
-        return tuple(self._hops(chart_values, start=start, lands=lands))
+        return tuple(self._hops(chart_values, start=start, target_release=target_release))
 
-    def _hops(self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> Iterator[ChartHop]:
+    def _hops(
+        self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, target_release: str
+    ) -> Iterator[ChartHop]:
         for number, current in enumerate(self._charts):
             if current.unread:
-                yield self._unknown(current.unread, start=start, lands=lands)
+                yield self._unknown(current.unread, start=start, target_release=target_release)
                 continue
             is_changed = self._is_changed(current)
             changes = [
@@ -79,7 +81,9 @@ class ValuesWalk:
                 for chart, helm_value in chart_values
                 if is_changed and chart == current.chart
             ]
-            rows = side_by_side(current.values, changes, chart=current.chart, start=parse(start), lands=release(lands))
+            rows = side_by_side(
+                current.values, changes, chart=current.chart, start=parse(start), target_release=release(target_release)
+            )
             self._charts[number] = msgspec.structs.replace(current, values=after(current.values, changes))
             yield ChartHop(
                 chart=current.chart,
@@ -87,7 +91,7 @@ class ValuesWalk:
                 namespace=current.namespace,
                 origin=current.origin,
                 starts=start,
-                lands=lands,
+                target_release=target_release,
                 rows=rows,
                 unread="" if is_changed else OTHER_RELEASE,
             )
@@ -102,7 +106,7 @@ class ValuesWalk:
             return f"{current.namespace}/{current.release}" == self._installed.crd_release
         return (current.namespace, current.release) == (self._installed.namespace, self._installed.release)
 
-    def _unknown(self, why: str, *, start: str, lands: str) -> ChartHop:
+    def _unknown(self, why: str, *, start: str, target_release: str) -> ChartHop:
         installed = self._installed
         return ChartHop(
             chart=MAIN,
@@ -110,6 +114,6 @@ class ValuesWalk:
             namespace=installed.namespace if installed else "",
             origin="",
             starts=start,
-            lands=lands,
+            target_release=target_release,
             unread=why,
         )

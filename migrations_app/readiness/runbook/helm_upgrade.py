@@ -50,7 +50,7 @@ class HopUpgrades:
     """Chart and id of each check whose fix is a Helm change before the upgrade."""
     start: str = ""
     """The release that runs before the hop; empty if not known, and then nothing is changed before the upgrade."""
-    lands: str = ""
+    target_release: str = ""
     changed_values: tuple[tuple[str, HelmValue], ...] = ()
     """Every value that the hop changes, each with its chart, in order."""
     installed: InstallationFacts | None = None
@@ -69,32 +69,37 @@ class HelmWalk:
     _hop_values: list[tuple[str, HelmValue]] = field(default_factory=list)
     """The values that the current hop changes, each with its chart."""
 
-    def next_hop(self, findings: Iterable[Finding], *, start: str, lands: str = "") -> HopUpgrades:
+    def next_hop(self, findings: Iterable[Finding], *, start: str, target_release: str = "") -> HopUpgrades:
         """The Helm upgrades of the next hop. `start` is the release before the hop, empty if not known; changes that
-        need the release `lands` are made by the upgrade itself."""
+        need the release `target_release` are made by the upgrade itself."""
         findings = tuple(findings)
-        changes = [_at_its_moment(change, lands) for change in _helm_changes(findings)]
+        changes = [_at_its_moment(change, target_release) for change in _helm_changes(findings)]
         checks_before = [(change.chart, finding.id) for finding in findings for change in _helm_changes((finding,))
-                 if _at_its_moment(change, lands).when == "before"]  # fmt: skip
+                 if _at_its_moment(change, target_release).when == "before"]  # fmt: skip
         values_at_start, crds_at_start = frozenset(self._values_set.items()), self._crd_release
         self._hop_values = []
         before_crds, before = self._upgrades_before(changes, start=start)
         crds_installed = self._crd_release != crds_at_start
         new_keys = frozenset(key for key, _ in self._values_set.items() - values_at_start)
         with_upgrade = [change for change in changes if change.when == "landing"]
-        controller, crds = (self._changed_values(with_upgrade, chart, to=parse(lands)) for chart in (CHART, CRD_CHART))
-        self._crd_release = parse(lands) or self._crd_release
+        controller, crds = (
+            self._changed_values(with_upgrade, chart, to=parse(target_release)) for chart in (CHART, CRD_CHART)
+        )
+        self._crd_release = parse(target_release) or self._crd_release
         installed_before, self.installed = self.installed, with_crd_delivery(self.installed)
-        chart_values = (*self._hop_values, *((CRD_CHART, helm_value) for helm_value in self._crd_webhook_values(lands)))
+        chart_values = (
+            *self._hop_values,
+            *((CRD_CHART, helm_value) for helm_value in self._crd_webhook_values(target_release)),
+        )
         return HopUpgrades(
             before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new_keys,
-            crds_before=crds_installed, asked_first=tuple(dict.fromkeys(checks_before)), start=start, lands=lands,
-            changed_values=chart_values, installed=installed_before,
+            crds_before=crds_installed, asked_first=tuple(dict.fromkeys(checks_before)), start=start,
+            target_release=target_release, changed_values=chart_values, installed=installed_before,
         )  # fmt: skip
 
-    def _crd_webhook_values(self, lands: str) -> Iterator[HelmValue]:
+    def _crd_webhook_values(self, target_release: str) -> Iterator[HelmValue]:
         """The values of the CRD chart that its upgrade sets without a check: those of the conversion webhook."""
-        target = parse(lands)
+        target = parse(target_release)
         known_keys = {value.key for chart, value in self._hop_values if chart == CRD_CHART}
         if target is not None and self.installed is not None:
             yield from (
@@ -185,9 +190,9 @@ class HelmWalk:
         return bool(releases) and (self._crd_release is None or max(releases) > self._crd_release)
 
 
-def _at_its_moment(change: HelmChange, lands: str) -> HelmChange:
-    """The change with its real moment: a change that needs the release `lands` is made by the upgrade, not before."""
-    return replace(change, when="landing") if change.when == "before" and change.reaches(lands) else change
+def _at_its_moment(change: HelmChange, target_release: str) -> HelmChange:
+    """The change with its real moment: a change that needs `target_release` is made by the upgrade, not before."""
+    return replace(change, when="landing") if change.when == "before" and change.reaches(target_release) else change
 
 
 def _helm_changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
@@ -198,9 +203,11 @@ def _helm_changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
             yield from dict.fromkeys(helm_changes)
 
 
-def crd_commands(lands: str, installed: InstallationFacts | None, *, values: HelmValues = ()) -> tuple[Remedy, ...]:
-    """The commands that install the CRDs of release `lands`, with these values of their chart."""
-    installation, target = installed or UNKNOWN_INSTALLATION, release(lands)
+def crd_commands(
+    target_release: str, installed: InstallationFacts | None, *, values: HelmValues = ()
+) -> tuple[Remedy, ...]:
+    """The commands that install the CRDs of release `target_release`, with these values of their chart."""
+    installation, target = installed or UNKNOWN_INSTALLATION, release(target_release)
     keeper = installation.crd_keeper or ""
     manager = _managed(installation.crds_kept_by, keeper)
     namespace, _, name = (installation.crd_release or "").rpartition("/")
@@ -243,11 +250,11 @@ def with_crd_delivery(installed: InstallationFacts | None) -> InstallationFacts 
 
 
 def controller_commands(
-    lands: str, installed: InstallationFacts | None, *, values: HelmValues = (), skips_crds: bool = False
+    target_release: str, installed: InstallationFacts | None, *, values: HelmValues = (), skips_crds: bool = False
 ) -> tuple[Remedy, ...]:
-    """The commands that upgrade the controller to release `lands`, with these values, and wait until it runs.
+    """The commands that upgrade the controller to release `target_release`, with these values, and wait until it runs.
     `skips_crds`: Argo CD leaves out the CRDs of the chart from now on."""
-    installation, version = installed or UNKNOWN_INSTALLATION, as_tag(release(lands))
+    installation, version = installed or UNKNOWN_INSTALLATION, as_tag(release(target_release))
     helm = Upgrade(
         release=installation.release, namespace=installation.namespace, chart=CHART, version=version, changes=values,
         flags="--skip-crds --wait",
@@ -283,7 +290,7 @@ def with_upgrade_notes(finding: Finding, upgrades: HopUpgrades) -> Finding:
     """The finding with notes in place of its Helm changes: each note names the Helm upgrade that makes the change."""
     moments = ("before", "landing") if upgrades.start else ("landing",)
     helm_changes = {
-        remedy: _at_its_moment(remedy.change, upgrades.lands)
+        remedy: _at_its_moment(remedy.change, upgrades.target_release)
         for remedy in finding.remedies
         if isinstance(remedy.change, HelmChange)
     }
@@ -305,11 +312,11 @@ def _upgrade_note(change: HelmChange, upgrades: HopUpgrades) -> str:
             or (bool(upgrades.before) and not change.values and change.chart == CHART)
             or _gets_crds_before(change, upgrades)
         )
-        upgrade = "the upgrade before the landing"
+        upgrade = "the upgrade before that of the hop"
     else:
         values = upgrades.crds if change.chart == CRD_CHART else upgrades.controller
         is_made = any(value.key in change.given for value in values) or not change.values
-        upgrade = "the upgrade that lands the hop"
+        upgrade = "the upgrade of the hop"
     keys = ", ".join(change.given) or change.why
     if is_made:
         return f"Release {change.release}: made by {upgrade}: {keys}"

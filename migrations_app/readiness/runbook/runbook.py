@@ -46,12 +46,12 @@ class DoneEarlier(msgspec.Struct, frozen=True):
     seen_again: bool = False
 
 
-class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
+class RunbookHop(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "lands"}):
     """One hop, its verdict now, and the work. `starts` is empty where the running release is not known; `steps` are the
     open findings, and a stage names those that belong to it."""
 
     starts: str
-    lands: PathStep
+    target: PathStep
     verdict: Verdict
     done_percent: int
     next: Next
@@ -168,12 +168,12 @@ def _hop(
     earlier_hops: _EarlierHops,
 ) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
-    upgrades = helm_walk.next_hop(judged, start=start, lands=step.release)
+    upgrades = helm_walk.next_hop(judged, start=start, target_release=step.release)
     to_do = sorted((finding for finding in judged if not finding.asked_earlier), key=work_sort_key)
     findings = tuple(with_upgrade_notes(finding, upgrades) for finding in without_repeats(to_do))
     return RunbookHop(
         starts=start,
-        lands=step,
+        target=step,
         verdict=line.verdict,
         done_percent=line.done_percent,
         next=_next(line.verdict, findings, step=step, cluster=report.cluster.name, before=earlier_hops.last),
@@ -192,7 +192,7 @@ def _hop(
         steps=tuple(sorted((finding for finding in findings if finding.status in OPEN_STATUSES), key=work_sort_key)),
         done_earlier=tuple(earlier_hops.done(judged)),
         asked_first=upgrades.asked_first if upgrades.start else (),
-        values=values_walk.next_hop(upgrades.changed_values, start=start, lands=step.release),
+        values=values_walk.next_hop(upgrades.changed_values, start=start, target_release=step.release),
     )
 
 

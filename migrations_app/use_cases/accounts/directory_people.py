@@ -93,7 +93,7 @@ def remove_person(account_id: int) -> None:
         management.refuse_without_admin()
 
 
-def adopted_by(name: str) -> User | None:
+def unclaimed_account(name: str) -> User | None:
     """The account that the directory created under that name, if no person has signed in with it yet; else None."""
     waiting = ProvisionedAccount.objects.filter(user_name__iexact=name, made_by_directory=True, removed_at=None)
     row = waiting.select_related("user").filter(user__identity=None).first()

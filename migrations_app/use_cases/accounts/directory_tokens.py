@@ -10,7 +10,7 @@ from django.utils import timezone
 from migrations_app.access import Person, may_appoint
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.provisioning import ProvisioningToken
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.accounts.tokens import SEEN_EVERY, digest_of, new_secret
 from migrations_app.use_cases.audit.log import actor, record_audit_event, token_mark
 
@@ -86,7 +86,7 @@ def directory_of(secret: str) -> DirectoryUse | None:
 
 def _refuse(person: Person | None) -> None:
     if person is not None:
-        refuse_person(may_appoint(over(person, None)))
+        refuse_person(may_appoint(person_over_cluster(person, None)))
 
 
 def _record(verb: str, row: ProvisioningToken) -> None:

@@ -21,7 +21,7 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDe
 from migrations_app.models.account import ApiToken, FeedLink, Grant, Identity, TemporaryPassword
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.provisioning import ProvisionedAccount
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
 LONGEST = 150
@@ -50,7 +50,7 @@ class RoleGrant:
 def may(person: Person | None) -> None:
     """Raises PermissionDenied unless the person may manage accounts. None is the server's command line: allowed."""
     if person is not None:
-        refuse_person(may_appoint(over(person, None)))
+        refuse_person(may_appoint(person_over_cluster(person, None)))
 
 
 def make_account(name: str, *, person: Person | None) -> str:

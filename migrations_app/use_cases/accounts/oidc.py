@@ -18,7 +18,7 @@ from django.db import IntegrityError, transaction
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.models.account import Identity
-from migrations_app.use_cases.accounts.directory_people import RESERVED, adopted_by, is_directory_name
+from migrations_app.use_cases.accounts.directory_people import RESERVED, is_directory_name, unclaimed_account
 from migrations_app.use_cases.accounts.directory_teams import directory_teams
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import network_policy
@@ -133,7 +133,7 @@ def provider_of(user_id: int) -> OidcClient | None:
     return oidc_client if tied else None
 
 
-def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None:
+def require_authentication_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None:
     """Returns if the claims belong to that account and the provider authenticated it after `since` (Unix seconds).
 
     Raises PermissionDenied otherwise, also when the token has no `auth_time`.
@@ -153,7 +153,7 @@ def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None
 def _create_account(name: str, *, issuer: str, subject: str) -> User:
     if name.casefold().startswith(RESERVED):
         raise _refused("the name belongs to a service account")
-    if waiting := adopted_by(name):
+    if waiting := unclaimed_account(name):
         return _link_account(waiting, issuer=issuer, subject=subject)
     # Also a name of an account in the directory: a person whose account was closed could otherwise get a new one.
     if is_directory_name(name) or User.objects.filter(username__iexact=name).exists():

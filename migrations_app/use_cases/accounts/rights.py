@@ -64,28 +64,28 @@ def rights_of(user: AbstractBaseUser | AnonymousUser) -> frozenset[Right]:
     return rights_here(user) if isinstance(user, User) else frozenset()
 
 
-def over(person: Person, cluster_id: uuid.UUID | None) -> Person:
+def person_over_cluster(person: Person, cluster_id: uuid.UUID | None) -> Person:
     """The same person with their current rights over that cluster (A41); with None, over every cluster."""
     user = User.objects.filter(pk=person.id, is_active=True).first()
     rights = rights_over(user, cluster_id) if user else frozenset[Right]()
     return replace(person, rights=rights)
 
 
-def over_every(person: Person, cluster_ids: Collection[uuid.UUID]) -> Person:
+def person_over_clusters(person: Person, cluster_ids: Collection[uuid.UUID]) -> Person:
     """The same person with those current rights that they have over every one of the clusters."""
     user = User.objects.filter(pk=person.id, is_active=True).first()
     rights = rights_over_every(user, cluster_ids) if user else frozenset[Right]()
     return replace(person, rights=rights)
 
 
-def over_group(person: Person, group_id: uuid.UUID) -> Person:
+def person_over_group(person: Person, group_id: uuid.UUID) -> Person:
     """The same person with their current rights over every cluster of that group."""
     user = User.objects.filter(pk=person.id, is_active=True).first()
     rights = permissions_of(user).over((group_id,)) if user else frozenset[Right]()
     return replace(person, rights=rights)
 
 
-def named_over(name: str, cluster_id: uuid.UUID) -> frozenset[Right]:
+def rights_of_account(name: str, cluster_id: uuid.UUID) -> frozenset[Right]:
     """The current rights of the named account over the cluster; empty if the account is missing or closed."""
     user = User.objects.filter(username=name, is_active=True).first()
     return rights_over(user, cluster_id) if user else frozenset()

@@ -15,7 +15,7 @@ from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.queries.audit.log import count_since
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.networks import inside
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.accounts.services import live_service
 from migrations_app.use_cases.accounts.tokens import (
     SEEN_EVERY,
@@ -52,7 +52,7 @@ def issue_service_token(
     Raises PermissionDenied, NotFound, InvalidInput for scopes beyond those of the account, for a lifetime outside 1 to
     365 days and for an endless token that could change something, and Conflict `too_many`.
     """
-    refuse_person(may_appoint(over(person, None)))
+    refuse_person(may_appoint(person_over_cluster(person, None)))
     refuse_scopes(scopes)
     if not name.strip():
         raise InvalidInput("a token needs a name", where="name")
@@ -82,7 +82,7 @@ def issue_service_token(
 
 def revoke_service_token(token_id: uuid.UUID, *, person: Person) -> None:
     """Revokes a token at once. Raises PermissionDenied, and NotFound if it does not exist or is revoked."""
-    refuse_person(may_appoint(over(person, None)))
+    refuse_person(may_appoint(person_over_cluster(person, None)))
     with transaction.atomic():
         if not ServiceToken.objects.filter(pk=token_id, revoked_at=None).update(revoked_at=timezone.now()):
             raise NotFound("no such token")

@@ -20,7 +20,7 @@ from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.use_cases.accounts.networks import checked_networks
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.accounts.tokens import refuse_scopes
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
@@ -89,7 +89,7 @@ def change_service(service_id: uuid.UUID, rules: ServiceRules, *, version: int, 
 
 def end_service(service_id: uuid.UUID, *, person: Person) -> None:
     """Ends a service account with its roles and tokens, for good. Raises PermissionDenied, NotFound."""
-    refuse_person(may_appoint(over(person, None)))
+    refuse_person(may_appoint(person_over_cluster(person, None)))
     with transaction.atomic():
         row = live_service(service_id)
         now = timezone.now()
@@ -113,7 +113,7 @@ def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
     """The rules in canonical form. Raises PermissionDenied for rights that the person does not have, and
     InvalidInput.
     """
-    scoped_person = over(person, None)
+    scoped_person = person_over_cluster(person, None)
     refuse_person(may_appoint(scoped_person))
     refuse_scopes(rules.scopes)
     if rules.role not in PROGRAM_ROLES:

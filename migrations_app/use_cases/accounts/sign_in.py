@@ -49,7 +49,7 @@ class WrongTries:
     newest: datetime | None
 
 
-def wrong_tries(address: str, *, since: datetime, until: datetime) -> WrongTries:
+def failed_passwords(address: str, *, since: datetime, until: datetime) -> WrongTries:
     """Wrong passwords from that address, for any names."""
     rows = AccessAttempt.objects.filter(ip_address=address or None, attempt_time__range=(since, until))
     sums = rows.aggregate(count=Sum("failures_since_start"), newest=Max("attempt_time"))
@@ -62,7 +62,7 @@ def seconds_to_wait(*, address: str) -> int:
     An address with many wrong passwords, for any names, may try once in a few seconds.
     """
     now = timezone.now()
-    tries = wrong_tries(address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN)  # ignores a clock far ahead
+    tries = failed_passwords(address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN)  # ignores a clock far ahead
     return pause_after(tries, now=now)
 
 

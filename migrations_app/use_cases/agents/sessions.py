@@ -109,7 +109,7 @@ def poll(message: AgentMessage) -> bytes:
     try:
         if not connection.in_atomic_block:
             connection.close()  # other requests need the connection meanwhile
-        return packed(AgentCalls(mailbox.take(room, seconds=min(LONGEST_HOLD, lost_after() / 3))))
+        return packed(AgentCalls(mailbox.take(room, seconds=min(LONGEST_HOLD, seconds_until_lost() / 3))))
     finally:
         HELD.release()
 
@@ -165,14 +165,14 @@ def refusal(code: str, words: str, *, message: AgentMessage | None = None) -> by
     return packed(AgentRefusal(code, words, expected))
 
 
-def lost_after() -> float:
+def seconds_until_lost() -> float:
     """Seconds without a heartbeat after which an agent counts as lost."""
     return float(settings.ENV.agent_lost_after)
 
 
 def _is_recent(row: ClusterAgent) -> bool:
     """Whether a recent heartbeat is in the database: a broker that lost its data must not free the session."""
-    return row.heard_at is not None and timezone.now() - row.heard_at < timedelta(seconds=lost_after())
+    return row.heard_at is not None and timezone.now() - row.heard_at < timedelta(seconds=seconds_until_lost())
 
 
 def _open_session(row: ClusterAgent, agent_hello: AgentHello, *, address: str) -> str:
@@ -197,7 +197,7 @@ def _open_session(row: ClusterAgent, agent_hello: AgentHello, *, address: str) -
         record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **columns)
     mailbox = mailbox_of(row)
     mailbox.silence()
-    mailbox.hear(session, seconds=lost_after())
+    mailbox.hear(session, seconds=seconds_until_lost())
     return session
 
 
@@ -229,11 +229,11 @@ def _store_heartbeat(message: AgentMessage) -> None:
     """Stores the heartbeat. Raises Conflict `agent_session`."""
     _require_session(message)
     row, now = message.agent, timezone.now()
-    often = timedelta(seconds=min(NOTED_EVERY, lost_after() / 3))
+    often = timedelta(seconds=min(NOTED_EVERY, seconds_until_lost() / 3))
     if row.heard_at is None or now - row.heard_at > often:
         # Stored in the database first, so that an agent keeps its session while the broker is down.
         ClusterAgent.objects.filter(pk=row.pk, session=message.session).update(heard_at=now)
-    mailbox_of(message.agent).hear(message.session, seconds=lost_after())
+    mailbox_of(message.agent).hear(message.session, seconds=seconds_until_lost())
 
 
 def _require_session(message: AgentMessage) -> None:

@@ -31,7 +31,7 @@ class Lag:
         return self.behind > MOST_EVENTS or (self.since is not None and timezone.now() - self.since > LONGEST)
 
 
-def lags() -> tuple[Lag, ...]:
+def delivery_lags() -> tuple[Lag, ...]:
     """The lag of each configured sink."""
     targets = settings.ENV.audit_sinks.targets
     if not targets:
@@ -43,7 +43,7 @@ def lags() -> tuple[Lag, ...]:
 
 def why_blocked() -> str:
     """Text of why changes are blocked, while a sink lags too far behind; else empty, and also without sinks."""
-    late = next((lag for lag in lags() if lag.blocks), None)
+    late = next((lag for lag in delivery_lags() if lag.blocks), None)
     if late is None:
         return ""
     cause = f" ({late.detail})" if late.detail else ""

@@ -12,7 +12,7 @@ from migrations_app.models.checkpoint import Checkpoint
 from migrations_app.queries.audit.log import AuditFilters, export_lines, head
 from migrations_app.queries.visibility import ALL, visibility_scope
 from migrations_app.use_cases.audit import checkpoints
-from migrations_app.use_cases.audit.delivery_lag import Lag, lags
+from migrations_app.use_cases.audit.delivery_lag import Lag, delivery_lags
 
 NEWEST = 1000
 """Maximum number of events that the page verifies on each view."""
@@ -62,7 +62,7 @@ def _status() -> ChainStatus:
         sealed_at=datetime.fromisoformat(sealed.at) if sealed else None,
         since=since,
         verdict=verify(lines, checkpoints=signed_lines, keys=_own_key(), first=since, head=end),
-        sinks=lags(),
+        sinks=delivery_lags(),
         signing=bool(settings.ENV.audit_signing_key),
     )
 

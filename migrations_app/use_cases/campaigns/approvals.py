@@ -16,7 +16,7 @@ from migrations_app.models.campaign import Campaign, CampaignApproval
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
 from migrations_app.queries.rollouts.policies import risk_of
-from migrations_app.use_cases.accounts.rights import over_every, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_clusters, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns.claims import claim
 from migrations_app.use_cases.campaigns.member_journeys import hold_journeys
@@ -35,7 +35,7 @@ def request_campaign_approval(
     """
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
-        refuse_person(may_prepare(over_every(person, loaded.clusters)))
+        refuse_person(may_prepare(person_over_clusters(person, loaded.clusters)))
         refuse_other_version(loaded, version)
         refuse_expired_campaign(loaded.row)
         needed = campaign_approvals_needed(loaded.row, loaded.clusters)
@@ -64,7 +64,7 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
             refuse_unless_in_state(loaded, "awaiting_approval")
             refuse_expired_campaign(row)
         risk: Risk = risk_of(row.risk) if row.risk else "low"
-        scoped_person = over_every(person, loaded.clusters)
+        scoped_person = person_over_clusters(person, loaded.clusters)
         author = row.author_id or 0
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         _refuse_other_plan(row, yes)
@@ -141,7 +141,7 @@ def reject_campaign(
     """
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
-        scoped_person = over_every(person, loaded.clusters)
+        scoped_person = person_over_clusters(person, loaded.clusters)
         if "approve" not in scoped_person.rights:
             refuse_person(may_prepare(scoped_person))
         refuse_other_version(loaded, version)

@@ -101,4 +101,6 @@ def _carry_out(decision: WaitingDecision, person: Person, *, request: TogetherRe
             decision.journey, person, step=decision.step, digest=decision.digest, by=by, version=decision.version
         )
     else:
-        steps.tick(decision.journey, person, step=decision.step, note=request.note, by=by, version=decision.version)
+        steps.confirm_step(
+            decision.journey, person, step=decision.step, note=request.note, by=by, version=decision.version
+        )

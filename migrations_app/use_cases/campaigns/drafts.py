@@ -16,7 +16,7 @@ from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster, ClusterLabel
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT, counting_clusters
 from migrations_app.queries.visibility import permissions_of, visible
-from migrations_app.use_cases.accounts.rights import over_every, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_clusters, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.campaigns.requests import (
     LONGEST_CAMPAIGN_NAME,
@@ -49,7 +49,7 @@ def draft_campaign(request: CampaignRequest, *, person: Person, by: Actor) -> uu
         raise InvalidInput("no cluster that you may operate is chosen", where="selection", code="no_clusters")
     if len(clusters) > MOST_CLUSTERS:
         raise InvalidInput(f"at most {MOST_CLUSTERS} clusters", where="selection", code="too_many")
-    refuse_person(may_prepare(over_every(person, [cluster.pk for cluster in clusters])))
+    refuse_person(may_prepare(person_over_clusters(person, [cluster.pk for cluster in clusters])))
     now = timezone.now()
     with transaction.atomic():
         row = Campaign.objects.create(

@@ -12,7 +12,7 @@ from migrations_app.campaigns.states import UNSTARTED
 from migrations_app.errors import Conflict
 from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
-from migrations_app.use_cases.accounts.rights import over_every, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_clusters, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.campaigns import member_journeys
 from migrations_app.use_cases.campaigns.approvals import (
@@ -43,7 +43,7 @@ def start_campaign(
     """
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
-        refuse_person(may_start(over_every(person, loaded.clusters)))
+        refuse_person(may_start(person_over_clusters(person, loaded.clusters)))
         if digest != loaded.row.digest:
             raise Conflict("the campaign has changed since it was shown", code="digest_moved")
         refuse_other_version(loaded, version)
@@ -63,7 +63,7 @@ def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version
     """Pauses the campaign and its active journeys. Raises PermissionDenied, Conflict."""
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
-        refuse_person(may_stop(over_every(person, loaded.clusters)))
+        refuse_person(may_stop(person_over_clusters(person, loaded.clusters)))
         refuse_other_version(loaded, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked"}
         refuse_unless_in_state(loaded, "running")
@@ -81,7 +81,7 @@ def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, versio
     """
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
-        refuse_person(may_start(over_every(person, loaded.clusters)))
+        refuse_person(may_start(person_over_clusters(person, loaded.clusters)))
         refuse_other_version(loaded, version)
         refuse_unless_in_state(loaded, "paused")
         stopped = [member.cluster_name for member in loaded.members if _still_stopped(member)]
@@ -105,7 +105,7 @@ def abort_campaign(
     """
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
-        refuse_person(may_stop(over_every(person, loaded.clusters)))
+        refuse_person(may_stop(person_over_clusters(person, loaded.clusters)))
         refuse_other_version(loaded, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked", "cause": reason[:2000], "finished_at": timezone.now()}
         member_journeys.hold_journeys(loaded)

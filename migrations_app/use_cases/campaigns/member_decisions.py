@@ -10,7 +10,7 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.journeys.states import ENDED
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
 from migrations_app.models.journey import JourneyStepRow
-from migrations_app.use_cases.accounts.rights import over_every, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_clusters, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns import member_journeys
 from migrations_app.use_cases.campaigns.approvals import refuse_other_version, refuse_unless_in_state
@@ -36,7 +36,7 @@ def open_wave(
         raise InvalidInput("a reason is needed", where="note", code="reason_needed")
     with transaction.atomic():
         loaded = load_campaign(campaign_id, lock=True)
-        refuse_person(may_resolve(over_every(person, loaded.clusters)))
+        refuse_person(may_resolve(person_over_clusters(person, loaded.clusters)))
         refuse_other_version(loaded, version)
         refuse_unless_in_state(loaded, "running")
         following = next((campaign_wave for campaign_wave in loaded.waves if campaign_wave.opened_at is None), None)
@@ -118,7 +118,7 @@ def _locked_member(
     """The locked campaign, and the row of one cluster in it. Raises NotFound, PermissionDenied, Conflict."""
     loaded = load_campaign(campaign_id, lock=True)
     row = loaded.member(member)
-    refuse_person(may_start(over_every(person, loaded.clusters)))
+    refuse_person(may_start(person_over_clusters(person, loaded.clusters)))
     refuse_other_version(loaded, version)
     if loaded.row.state not in ("running", "paused"):
         raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")

@@ -40,7 +40,7 @@ COVERS_FOR = timedelta(days=30)
 """How long after its start the approval of a campaign covers journeys."""
 PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
 """Refusals that pass without a person: another rollout or journey of the cluster, a change window."""
-ASKED_TO_PAUSE = frozenset({Rollout.Wish.PAUSE.value, "kill_switch", "audit"})
+ASKED_TO_PAUSE = frozenset({Rollout.StopRequest.PAUSE.value, "kill_switch", "audit"})
 """Causes of a paused rollout that are no failure of the rollout itself."""
 STOPPED_WITH_ALL = frozenset({"kill_switch", "audit"})
 """Causes of a paused journey that stop every campaign, too: the journey is resumed with the campaign."""
@@ -80,7 +80,7 @@ def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> SettledBef
     may be made without a preview.
     """
     recipe, row, preview = loaded.recipe, loaded.row, preview_of(member)
-    actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
+    actions = {hop.target_release: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
     objects = destroyed_by(preview)
     return SettledBefore(
         source=f"campaign {row.name}",
@@ -88,12 +88,13 @@ def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> SettledBef
         note=recipe.weighed,
         accepts=recipe.accepts,
         weighed={
-            hop.lands: WeighedChecks(hop.asked, hop.again, tuple(warning.check for warning in hop.warns))
+            hop.target_release: WeighedChecks(hop.asked, hop.again, tuple(warning.check for warning in hop.warns))
             for hop in preview.hops
         },
         actions=actions if recipe.unseen else {},
         destroys={
-            lands: tuple(action for action in names if action in recipe.destroys) for lands, names in actions.items()
+            target_release: tuple(action for action in names if action in recipe.destroys)
+            for target_release, names in actions.items()
         }
         if objects
         else {},
@@ -108,7 +109,7 @@ def differences_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: J
     preview = preview_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
     nodes = max((node.count for outline in plan.shown.values() for node in outline.nodes), default=0)
-    codes = list(differs(preview, lands=journey.lands, steps=plan.steps, nodes=nodes))
+    codes = list(differs(preview, target_release=journey.target_release, steps=plan.steps, nodes=nodes))
     cluster = member.cluster
     if cluster is None or (cluster.kube_system_uid, cluster.ca_digest) != (preview.uid, preview.ca):
         codes.append("other_cluster")

@@ -186,8 +186,8 @@ def _store_members(
         if preview is None or preview.cause:
             member.state, member.cause_code = "out", preview.cause if preview else "cluster_gone"
         else:
-            member.hops_left, member.lands = len(preview.hops), preview.hops[-1].lands
+            member.hops_left, member.target_release = len(preview.hops), preview.hops[-1].target_release
         if preview is not None:
             member.shown = msgspec.to_builtins(preview)
-    columns = ["wave", "place", "state", "cause_code", "hops_left", "lands", "shown"]
+    columns = ["wave", "place", "state", "cause_code", "hops_left", "target_release", "shown"]
     CampaignMember.objects.bulk_update(loaded.members, columns, batch_size=200)

@@ -71,7 +71,10 @@ def _member_state(
     if member.state in ("preparing", "asking", "running", "stopped") and failures >= UNREACHABLE_AFTER:
         lost = "unreachable"
     reverted = (
-        member.ended_at is not None and scanned is not None and scanned > member.ended_at and release != member.lands
+        member.ended_at is not None
+        and scanned is not None
+        and scanned > member.ended_at
+        and release != member.target_release
     )
     if reverted and release and member.state in ("done", "stopped"):
         lost = "reverted"
@@ -86,7 +89,7 @@ def _member_state(
         paused_with=member.paused_with,
         ended_at=member.ended_at,
         lost=lost,
-        reached=bool(release) and release == member.lands,
+        reached=bool(release) and release == member.target_release,
         gone=known is None,
         held=held,
         cause_code=member.cause_code,
@@ -99,9 +102,9 @@ def hops_after(member: CampaignMember) -> int:
     The stored count alone is not enough: after an aborted journey or a reverted release, the next journey is about
     another hop. If the preview does not have the journey's target version, the stored count is returned.
     """
-    lands = member.journey.lands if member.journey is not None else ""
-    ends = [hop.lands for hop in preview_of(member).hops] if member.shown else []
-    return len(ends) - 1 - ends.index(lands) if lands in ends else member.hops_left
+    target_release = member.journey.target_release if member.journey is not None else ""
+    ends = [hop.target_release for hop in preview_of(member).hops] if member.shown else []
+    return len(ends) - 1 - ends.index(target_release) if target_release in ends else member.hops_left
 
 
 def _journey_state(loaded: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:

@@ -78,7 +78,7 @@ class LoadedCampaign:
     @property
     def participants(self) -> list[CampaignMember]:
         """The members that passed the preview, including those left out later."""
-        return [campaign_member for campaign_member in self.members if campaign_member.lands]
+        return [campaign_member for campaign_member in self.members if campaign_member.target_release]
 
     @property
     def clusters(self) -> list[uuid.UUID]:

@@ -25,7 +25,7 @@ from migrations_app.use_cases.clusters.labels import label_row
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.scans.queue import enqueue
-from migrations_app.use_cases.scans.waivers import recount
+from migrations_app.use_cases.scans.waivers import update_waived_counts
 
 WHOLE: tuple[Manager[Any], ...] = (
     Snapshot.objects,
@@ -67,7 +67,7 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
             add_to_group(group.pk, [stays])
         label_row(kept, {label.key: label.value for label in preview.labels if not label.stays})
         gone.delete()
-        recount(stays, now=timezone.now())
+        update_waived_counts(stays, now=timezone.now())
         enqueue(kept, by="join")
     return preview
 

@@ -25,54 +25,58 @@ from migrations_app.use_cases.journeys.scans import FRESH, report_since
 from migrations_app.use_cases.journeys.transitions import LoadedJourney, definition
 
 
-def settled_of(row: Journey) -> SettledBefore | None:
+def decisions_in_advance(row: Journey) -> SettledBefore | None:
     """The decisions that the campaign made in advance; None for a journey that no campaign made."""
     raw = row.choices.get(SETTLED)
     return msgspec.convert(raw, type=SettledBefore) if raw else None
 
 
-def confirmed_in_advance(loaded: LoadedJourney, step: JourneyStepRow) -> bool:
+def is_confirmed_in_advance(loaded: LoadedJourney, step: JourneyStepRow) -> bool:
     """Whether a person has confirmed everything in the step for this cluster in advance, and none of its checks
     fails.
     """
-    settlement, row, journey_step = settled_of(loaded.row), loaded.row, definition(step)
+    settlement, row, journey_step = decisions_in_advance(loaded.row), loaded.row, definition(step)
     newest = report_since(row.cluster_id, row.made_at - FRESH) if settlement else None
     if settlement is None or newest is None:
         return False
     findings = {name: finding_of(newest[1], name, hop=row.hop) for name in journey_step.checks}
     now = {name: asked_check(finding) if finding else AskedCheck(NOT_ASKED) for name, finding in findings.items()}
     cluster = f"{row.cluster.kube_system_uid} {row.cluster.ca_digest}"
-    return is_weighed(settlement, journey_step, lands=row.lands, cluster=cluster, now=now)
+    return is_weighed(settlement, journey_step, target_release=row.target_release, cluster=cluster, now=now)
 
 
 def words_of(row: Journey) -> dict[str, Any]:
     """The columns of a step that was confirmed in advance: by whom, and with which note."""
-    settlement = settled_of(row)
+    settlement = decisions_in_advance(row)
     return {"by_name": settlement.by, "note": f"{settlement.note} ({settlement.source})"[:2000]} if settlement else {}
 
 
 def unseen_covered(row: Journey, step: JourneyStepRow, *, outline: Outline | None) -> bool:
     """Whether the approval of the campaign covers a plan that was not in the preview of the journey."""
-    settlement = settled_of(row)
+    settlement = decisions_in_advance(row)
     if settlement is None or outline is None:
         return False
-    return covers_unseen(settlement, definition(step), outline=outline, lands=row.lands, limit=row.covers)
+    return covers_unseen(
+        settlement, definition(step), outline=outline, target_release=row.target_release, limit=row.covers
+    )
 
 
 def destroying_covered(row: Journey, step: JourneyStepRow, *, outline: Outline | None, plan: Plan | None) -> bool:
     """Whether the approval of the campaign covers a plan that deletes objects, by the current policies."""
-    settlement = settled_of(row)
+    settlement = decisions_in_advance(row)
     if settlement is None or outline is None or plan is None or not campaigns_may_destroy(row.cluster_id):
         return False
     journey_step, deletes = definition(step), deleted_objects(plan)
-    return covers_destroying(settlement, journey_step, outline=outline, deletes=deletes, lands=row.lands)
+    return covers_destroying(
+        settlement, journey_step, outline=outline, deletes=deletes, target_release=row.target_release
+    )
 
 
 def cover_with_campaign(row: Journey) -> None:
     """Stores that the campaign's approval was given to the journey: from now on it covers the decisions made in
     advance.
     """
-    settlement = settled_of(row)
+    settlement = decisions_in_advance(row)
     if settlement is not None:
         row.choices = row.choices | {SETTLED: msgspec.to_builtins(msgspec.structs.replace(settlement, covered=True))}
         Journey.objects.filter(pk=row.pk).update(choices=row.choices)

@@ -13,7 +13,7 @@ from migrations_app.journeys.plan import JourneyPlan
 from migrations_app.models.journey import Journey, JourneyApproval
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import approvals_needed
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, move, store
 from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
@@ -29,7 +29,7 @@ def request_journey_approval(
     """
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        refuse_person(may_prepare(over(person, loaded.row.cluster_id)))
+        refuse_person(may_prepare(person_over_cluster(person, loaded.row.cluster_id)))
         refuse_stale_journey(loaded, version)
         refuse_expired(loaded.row)
         needed = approvals_needed(loaded.row, loaded.plan)
@@ -54,7 +54,7 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalReque
         row, plan = loaded.row, loaded.plan
         _refuse_unless_in(loaded, "awaiting_approval")
         risk: Risk = plan.risk or "low"
-        scoped_person = over(person, row.cluster_id)
+        scoped_person = person_over_cluster(person, row.cluster_id)
         author = row.author_id or 0
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_expired(row)
@@ -87,7 +87,7 @@ def reject_journey(
     """
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        scoped_person = over(person, loaded.row.cluster_id)
+        scoped_person = person_over_cluster(person, loaded.row.cluster_id)
         if "approve" not in scoped_person.rights:
             refuse_person(may_prepare(scoped_person))
         refuse_stale_journey(loaded, version)

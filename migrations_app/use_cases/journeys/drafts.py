@@ -20,7 +20,7 @@ from migrations_app.journeys.states import HOLDING, PLANNED
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey
 from migrations_app.readiness.action_offers import READ_ONLY
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.drafts import checked
 from migrations_app.use_cases.rollouts.start_checks import refuse_without_action_workers
@@ -52,7 +52,7 @@ def draft_journey(cluster_id: uuid.UUID, request: JourneyRequest, *, person: Per
     the cluster has a journey that did not end.
     """
     refuse_without_action_workers()
-    refuse_person(may_prepare(over(person, cluster_id)))
+    refuse_person(may_prepare(person_over_cluster(person, cluster_id)))
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")

@@ -18,10 +18,10 @@ from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASE
 from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.journeys.disruption_hold import was_taken_back
+from migrations_app.queries.journeys.disruption_hold import budgets_restored
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.queries.visibility import rights_over
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_stale_journey
@@ -56,7 +56,7 @@ def change_hold(
     """
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        refuse_person(may_start(over(person, loaded.row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, loaded.row.cluster_id)))
         refuse_stale_journey(loaded, version)
         if asked_for == HELD:
             begin_hold(loaded, person, by=by)
@@ -72,7 +72,7 @@ def begin_hold(loaded: LoadedJourney, person: Person, *, by: Actor) -> None:
     paused.
     """
     row = loaded.row
-    refuse_person(may_start(over(person, row.cluster_id)))
+    refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
     if row.state != "paused" or not loaded.steps:
         raise Conflict("Karpenter's own disruption can only be held while the upgrade is paused", code="moved")
     if held_by_step(loaded):
@@ -107,7 +107,9 @@ def request_release(loaded: LoadedJourney, person: Person, *, by: Actor, resumes
         hold.asked_for, hold.asked_after = RELEASED, step_rollouts.newest_link(loaded.row)
         event = JourneyEvent(verb="journey.release_asked", by=by)
         store(loaded, loaded.progress, event=event, columns={"needs_person": False})
-    if may_start(over(person, loaded.row.cluster_id)) is None:  # else with the rights of the hold's person
+    if (
+        may_start(person_over_cluster(person, loaded.row.cluster_id)) is None
+    ):  # else with the rights of the hold's person
         for name, value in _asked_by(person).items():
             setattr(hold, name, value)
     hold.resumes = resumes
@@ -267,7 +269,7 @@ def _hold_state(hold: JourneyHold) -> HoldSeen:
         hold.asked_for == RELEASED,
         _newest_rollout(hold, JourneyRollout.Purpose.HOLD, since=hold.earlier),
     )
-    over = rollout is not None and not releasing and was_taken_back(rollout)
+    over = rollout is not None and not releasing and budgets_restored(rollout)
     return HoldSeen(
         releasing=releasing,
         hold=RolloutSeen(state="rolled_back") if over else _rollout_state(rollout),

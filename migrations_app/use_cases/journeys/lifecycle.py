@@ -21,7 +21,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.journeys.cluster_holder import holding_journey
 from migrations_app.queries.journeys.journeys import approvals_needed
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_expired, refuse_stale_journey
@@ -54,7 +54,7 @@ def start_journey(
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
         row = loaded.row
-        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         if digest != row.digest:
             raise Conflict("the journey has changed since it was shown", code="digest_moved")
         refuse_stale_journey(loaded, version)
@@ -86,7 +86,7 @@ def pause_journey(
     """
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        refuse_person(may_stop(over(person, loaded.row.cluster_id)))
+        refuse_person(may_stop(person_over_cluster(person, loaded.row.cluster_id)))
         refuse_stale_journey(loaded, version)
         if stop_resuming(loaded, by=by):
             return loaded.row
@@ -132,7 +132,7 @@ def resume_journey(
     """
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        refuse_person(may_start(over(person, loaded.row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, loaded.row.cluster_id)))
         refuse_stale_journey(loaded, version)
         _refuse_resume(loaded)
         rollout = active_rollout(loaded, lock=True)
@@ -147,7 +147,7 @@ def resume_now(loaded: LoadedJourney, person: Person, *, by: Actor) -> None:
     """Resumes as `resume_journey` does if nothing is held, in the caller's transaction, which has locked the
     journey.
     """
-    refuse_person(may_start(over(person, loaded.row.cluster_id)))
+    refuse_person(may_start(person_over_cluster(person, loaded.row.cluster_id)))
     _refuse_resume(loaded)
     columns, rollout = {**cause_columns(""), **starter_columns(person)}, active_rollout(loaded, lock=True)
     then = after(loaded.progress, "resume")
@@ -179,7 +179,7 @@ def abort_journey(
     """
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        refuse_person(may_stop(over(person, loaded.row.cluster_id)))
+        refuse_person(may_stop(person_over_cluster(person, loaded.row.cluster_id)))
         refuse_stale_journey(loaded, version)
         then = after(loaded.progress, "abort")
         rollout = active_rollout(loaded, lock=True) or planned_rollout(loaded)

@@ -117,7 +117,7 @@ def _compose(loaded: LoadedJourney) -> WorkToEnqueue:
         ]
         progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=step.protects) for step in steps))
         columns = {
-            "hop": hop.lands.hop, "starts": hop.starts, "lands": hop.lands.release, "snapshot_id": snapshot,
+            "hop": hop.target.hop, "starts": hop.starts, "target_release": hop.target.release, "snapshot_id": snapshot,
         }  # fmt: skip
         store(loaded, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
     return WorkToEnqueue(drafts=drafts, again=not drafts)
@@ -144,13 +144,15 @@ def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], s
 def _changes_to_commit(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
     """The change that a person commits, by chart, if the object that installs the chart comes from a repository."""
     carriers = report.cluster.installed.carriers if report.cluster.installed else ()
-    start, lands = parse(hop.starts), parse(hop.lands.release)
-    if carriers is UNSET or start is None or lands is None:
+    start, target_release = parse(hop.starts), parse(hop.target.release)
+    if carriers is UNSET or start is None or target_release is None:
         return
     for carrier in carriers:
         try:
-            edits = hop_changes(report, values_of(carrier), chart=carrier.chart, start=start, lands=lands)
-            text = diff_to_commit(carrier, version=as_tag(lands), edits=edits)
+            edits = hop_changes(
+                report, values_of(carrier), chart=carrier.chart, start=start, target_release=target_release
+            )
+            text = diff_to_commit(carrier, version=as_tag(target_release), edits=edits)
         except InvalidInput:
             continue  # values from another source: the text of the runbook takes the place of a diff
         if text:
@@ -168,7 +170,7 @@ def _plan(loaded: LoadedJourney, outlines: dict[str, Outline]) -> JourneyPlan:
         cluster=str(row.cluster_id),
         hop=row.hop,
         starts=row.starts,
-        lands=row.lands,
+        target_release=row.target_release,
         covers=row.covers,  # type: ignore[arg-type]  # one of COVERABLE, checked in the draft
         steps=tuple(definition(step) for step in loaded.steps),
         shown=outlines,

@@ -20,10 +20,10 @@ from migrations_app.journeys.evidence import step_evidence
 from migrations_app.journeys.next_move import Do, Move, RolloutSeen
 from migrations_app.journeys.rollback import BACK_NEEDED, NO_RETURN, RollbackFacts, RollbackMove, next_rollback_move
 from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_undo, start_rollback
-from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow, JourneyWayBack
+from migrations_app.models.journey import Journey, JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.journeys.rollback import changed_places, rollout_to_undo
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts, transitions
 from migrations_app.use_cases.journeys.approvals import refuse_stale_journey
@@ -60,7 +60,7 @@ def begin_rollback(
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
         loaded = load(journey_id, lock=True)
-        refuse_person(may_start(over(person, loaded.row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, loaded.row.cluster_id)))
         refuse_stale_journey(loaded, version)
         target = next((journey_step_row for journey_step_row in loaded.steps if journey_step_row.step == step), None)
         if target is None:
@@ -113,16 +113,16 @@ def advance_back(loaded: LoadedJourney, current: JourneyStepRow, *, fence: Lease
             return WorkToEnqueue()
 
 
-def _rollback_row(loaded: LoadedJourney) -> JourneyWayBack:
+def _journey_rollback(loaded: LoadedJourney) -> JourneyRollback:
     """The rollback that the journey is in. Raises Conflict `moved` if it is in none."""
-    back = JourneyWayBack.objects.filter(journey_id=loaded.row.pk).first()
-    if back is None:
+    row = JourneyRollback.objects.filter(journey_id=loaded.row.pk).first()
+    if row is None:
         raise Conflict("the journey is not being rolled back", code="moved")
-    return back
+    return row
 
 
 def _before(loaded: LoadedJourney) -> StepState:
-    state: Any = _rollback_row(loaded).before
+    state: Any = _journey_rollback(loaded).before
     return state  # type: ignore[no-any-return]  # one of the states, as it was stored
 
 
@@ -174,7 +174,7 @@ def _not_undone_text(rollback: Rollout) -> str:
 
 
 def _conclude(loaded: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
-    to = next(step for step in loaded.steps if step.step == _rollback_row(loaded).to)
+    to = next(step for step in loaded.steps if step.step == _journey_rollback(loaded).to)
     changed = changed_places(loaded.row.pk)
     then = after_undo(loaded.progress, outcome, to=to.place, before=_before(loaded), changed=changed)
     over = then.state == "paused"
@@ -197,10 +197,10 @@ def _store(
     with transaction.atomic():
         store(loaded, then, event=event, columns=columns, of_step=of_step)
         if then.state == "paused":
-            JourneyWayBack.objects.filter(journey_id=loaded.row.pk).delete()
+            JourneyRollback.objects.filter(journey_id=loaded.row.pk).delete()
             return
-        way_columns = {**(begun or {}), **({"before": came} if came != "undoing" else {})}
-        JourneyWayBack.objects.update_or_create(journey_id=loaded.row.pk, defaults=way_columns)
+        columns_of_rollback = {**(begun or {}), **({"before": came} if came != "undoing" else {})}
+        JourneyRollback.objects.update_or_create(journey_id=loaded.row.pk, defaults=columns_of_rollback)
 
 
 def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:

@@ -18,7 +18,7 @@ from migrations_app.journeys.next_move import RolloutSeen
 from migrations_app.journeys.outline import Outline, PlanDifference, differences, outline
 from migrations_app.journeys.plan import COVER_SECONDS, JourneyPlan, coverable
 from migrations_app.models.campaign import CampaignApproval
-from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
+from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.rollouts.policies import approvals_needed, risk_of
@@ -56,8 +56,8 @@ def newest_rollout_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
 
 def rollback_for(step: JourneyStepRow) -> Rollout | None:
     """The newest rollout that undoes the step in the current rollback of the journey; None if there is none."""
-    way = JourneyWayBack.objects.filter(journey_id=step.journey_id).first()
-    links = step.made.filter(purpose=JourneyRollout.Purpose.BACK, pk__gt=way.earlier if way else 0)
+    current = JourneyRollback.objects.filter(journey_id=step.journey_id).first()
+    links = step.made.filter(purpose=JourneyRollout.Purpose.BACK, pk__gt=current.earlier if current else 0)
     part = links.select_related("rollout").last()
     return part.rollout if part else None
 

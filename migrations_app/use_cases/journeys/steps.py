@@ -9,7 +9,7 @@ from migrations_app.access import Person, may_resolve, may_start
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.journeys.states import after, after_step
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.journeys import step_rollouts
 from migrations_app.use_cases.journeys.approvals import refuse_stale_journey
@@ -29,7 +29,7 @@ fails.
 GOES_ON: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
 
 
-def tick(
+def confirm_step(
     journey_id: uuid.UUID, person: Person, *, step: str, note: str, by: Actor, version: int | None = None
 ) -> Journey:
     """Confirms with a note that the step is done, if only a person does it or no scan can see it.
@@ -140,7 +140,7 @@ def _locked_step(
 ) -> tuple[LoadedJourney, JourneyStepRow]:
     """The journey, locked, and the step. Raises PermissionDenied, Conflict, InvalidInput for an unknown step."""
     loaded = load(journey_id, lock=True)
-    scoped_person = over(person, loaded.row.cluster_id)
+    scoped_person = person_over_cluster(person, loaded.row.cluster_id)
     refuse_person(may_resolve(scoped_person) if by_person else may_start(scoped_person))
     refuse_stale_journey(loaded, version)
     row = next((journey_step_row for journey_step_row in loaded.steps if journey_step_row.step == step), None)

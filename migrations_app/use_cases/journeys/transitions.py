@@ -190,7 +190,7 @@ def _audit_event(row: Journey, event: JourneyEvent, *, now: JourneyState, before
 
 def title_of(row: Journey) -> str:
     """The title of the journey in the audit log and notifications."""
-    way = f"Upgrade {row.starts} to {row.lands}" if row.lands else "Upgrade"
+    way = f"Upgrade {row.starts} to {row.target_release}" if row.target_release else "Upgrade"
     return f"{way} of {row.cluster_name}"
 
 

@@ -58,7 +58,7 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> WorkToEnqueue:
             return prepare_journey(loaded)
         if loaded.row.state != "running":
             return WorkToEnqueue()
-        fence = lease.take(loaded.row.cluster_id, holder)
+        fence = lease.acquire(loaded.row.cluster_id, holder)
         return _advance_under_lease(journey_id, fence) if fence is not None else WorkToEnqueue()
     except LeaseLost:
         log.warning("lease lost", extra={"journey": str(journey_id)})
@@ -148,7 +148,7 @@ def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepSeen:
     since: datetime = current.since or loaded.row.changed_at
     view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=loaded.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
     if current.kind in ("person", "outside"):
-        view = msgspec.structs.replace(view, weighed=advance_decisions.confirmed_in_advance(loaded, current))
+        view = msgspec.structs.replace(view, weighed=advance_decisions.is_confirmed_in_advance(loaded, current))
     if current.state != "running" or not _needs_proof(current, rollout):
         return view
     return msgspec.structs.replace(view, evidence=_evidence(loaded, current, since=view.proof_since))

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from migrations_app.errors import OtherCluster
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.notification import Announced
+from migrations_app.models.notification import PublishedEventMark
 from migrations_app.models.rollout import Outbox
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
@@ -27,13 +27,13 @@ def publish_event(topic: str, subject: str, *, cluster: uuid.UUID | None = None,
 def publish_event_once(mark: str, *, now: datetime) -> bool:
     """True for the first caller with this mark, who then publishes in the same transaction; False afterwards."""
     with transaction.atomic():
-        _, fresh = Announced.objects.get_or_create(mark=mark, defaults={"at": now})
+        _, fresh = PublishedEventMark.objects.get_or_create(mark=mark, defaults={"at": now})
     return fresh
 
 
 def published_events(marks: Iterable[str]) -> set[str]:
     """Those of the marks that are published already."""
-    return set(Announced.objects.filter(mark__in=list(marks)).values_list("mark", flat=True))
+    return set(PublishedEventMark.objects.filter(mark__in=list(marks)).values_list("mark", flat=True))
 
 
 def latest_of(cluster_id: uuid.UUID) -> Snapshot | None:

@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFoun
 from migrations_app.models.pull_request import PullRequest
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.readiness.pull_requests.proposal import Proposal
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import assert_writable, record_audit_event
 from migrations_app.use_cases.pull_requests.preview import proposal_of
 from migrations_app.use_cases.pull_requests.repositories import connect_repository
@@ -97,7 +97,7 @@ def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: 
     try:
         with transaction.atomic():
             row = request_of(request_id, locked=True)
-            _refuse(over(person, row.cluster_id))
+            _refuse(person_over_cluster(person, row.cluster_id))
             assert_writable()
             if row.state != PullRequestState.PREVIEWED:
                 raise Conflict("this preview has been used already", code="stale")

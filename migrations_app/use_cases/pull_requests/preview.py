@@ -39,7 +39,7 @@ from migrations_app.readiness.pull_requests.proposal import (
     propose,
 )
 from migrations_app.readiness.pull_requests.value_sources import GitOrigin
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.pull_requests.repositories import connect_repository, repository_of
 from migrations_app.use_cases.runtime.connections import keys
@@ -85,7 +85,7 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict, ReadError.
     """
-    refuse_person(may_prepare(over(person, request.cluster)))
+    refuse_person(may_prepare(person_over_cluster(person, request.cluster)))
     change = _conversion(request) if request.check == CONVERSION else _fix(request)
     if (active_id := active_request(request)) is not None:
         return active_id

@@ -23,7 +23,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED
 from migrations_app.rehearsals.play import Failure
 from migrations_app.rehearsals.result import Scenario
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
@@ -57,7 +57,7 @@ def request_rehearsal(
     _refuse_invalid(failures, seed)
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_prepare(over(person, row.cluster_id)))
+        refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
         if row.state not in REHEARSED:
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be rehearsed", code="moved")
         refuse_expired(row)

@@ -18,7 +18,7 @@ from migrations_app.models.rollout import Approval, Outbox, Rollout
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.rollouts.policies import approvals_needed, risk_of
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired, refuse_moved, refuse_unrehearsed
@@ -78,7 +78,7 @@ def request_approval(
     """
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_prepare(over(person, row.cluster_id)))
+        refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         refuse_expired(row)
         action = registry.find(row.action)
@@ -101,7 +101,7 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
     with transaction.atomic():
         row = _awaiting(rollout_id)
         risk = risk_of(row.risk)
-        scoped_person = over(person, row.cluster_id)
+        scoped_person = person_over_cluster(person, row.cluster_id)
         author = row.author_id or 0
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_expired(row)
@@ -155,7 +155,7 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, 
     All other checks stay. Raises as `approve`, and InvalidInput `reason_needed`.
     """
     now = timezone.now()
-    refuse_person(may_break_glass(over(person, rollout_for_update(rollout_id).cluster_id), now=now))
+    refuse_person(may_break_glass(person_over_cluster(person, rollout_for_update(rollout_id).cluster_id), now=now))
     if not yes.reason.strip():
         raise InvalidInput("describe the emergency", where="reason", code="reason_needed")
     with transaction.atomic():
@@ -176,7 +176,7 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
     """
     with transaction.atomic():
         row = _locked(rollout_id)
-        scoped_person = over(person, row.cluster_id)
+        scoped_person = person_over_cluster(person, row.cluster_id)
         if "approve" not in scoped_person.rights:
             refuse_person(may_prepare(scoped_person))
         refuse_moved(row, version)

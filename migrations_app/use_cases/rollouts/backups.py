@@ -18,63 +18,63 @@ from migrations_app.actions.undo import restorable
 from migrations_app.errors import Conflict, InvalidSetting
 from migrations_app.manifests import JsonMap
 from migrations_app.manifests.writer import stream, text_of
-from migrations_app.models.rollout import Exported, Rollout, StepDiff
+from migrations_app.models.rollout import Rollout, RolloutBackup, StepDiff
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 from migrations_app.use_cases.runtime.connections import keys
 
-EXPORT_FIELD = "exported"
+BACKUP_FIELD = "exported"
 HIDDEN = "#whole"
 """The end of the path of a backup with secrets: stored sealed, and never part of a download."""
 
 
-def export(row: Rollout, target: ObjectTarget, *, read: JsonMap) -> Exported:
+def store_backup(row: Rollout, target: ObjectTarget, *, read: JsonMap) -> RolloutBackup:
     """Stores a backup and verifies that it decrypts to the object that was read. Raises Conflict `export_unproven` if
     not.
     """
     plain = msgspec.json.encode(restorable(read), order="deterministic")
     digest = hashlib.sha256(plain).hexdigest()
-    sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
-    backup, _ = Exported.objects.update_or_create(
+    sealed = keys().seal(plain, owner=str(row.pk), field=BACKUP_FIELD)
+    backup, _ = RolloutBackup.objects.update_or_create(
         rollout=row,
         path=target.path,
         defaults={"uid": str(value_at(read, ("metadata", "uid")) or ""), "sealed": sealed, "digest": digest},
     )
     if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
         raise Conflict("the backup differs when it is read again", code="export_unproven")
-    Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
+    RolloutBackup.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
 
 
-def seal_backup(row: Rollout, path: str, *, plain: bytes) -> Exported:
+def store_sealed_backup(row: Rollout, path: str, *, plain: bytes) -> RolloutBackup:
     """Stores these bytes sealed, and verifies that they read back. Raises Conflict `export_unproven` if not."""
     digest = hashlib.sha256(plain).hexdigest()
-    sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
-    backup, _ = Exported.objects.update_or_create(
+    sealed = keys().seal(plain, owner=str(row.pk), field=BACKUP_FIELD)
+    backup, _ = RolloutBackup.objects.update_or_create(
         rollout=row, path=path, defaults={"uid": "", "sealed": sealed, "digest": digest}
     )
     if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
         raise Conflict("the backup differs when it is read again", code="export_unproven")
-    Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
+    RolloutBackup.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
 
 
-def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
+def backup_manifests(row: Rollout) -> tuple[dict[str, Any], ...]:
     """The backups as manifests, in the order of the export, without those that contain secrets. Raises Conflict if
     their key is missing.
     """
-    pks = row.exported.exclude(path__endswith=HIDDEN).order_by("pk").values_list("pk", flat=True)
+    pks = row.backups.exclude(path__endswith=HIDDEN).order_by("pk").values_list("pk", flat=True)
     return tuple(msgspec.json.decode(_decrypted(row, pk), type=dict[str, Any]) for pk in pks)
 
 
 def exports_yaml(rollout_id: uuid.UUID) -> str:
     """The backups as one YAML stream; empty if there are none. Raises NotFound, Conflict."""
-    return stream(text_of(manifest) for manifest in exported(rollout_for_update(rollout_id)))
+    return stream(text_of(manifest) for manifest in backup_manifests(rollout_for_update(rollout_id)))
 
 
 def _decrypted(row: Rollout, pk: int) -> bytes:
-    again = Exported.objects.get(pk=pk)
+    again = RolloutBackup.objects.get(pk=pk)
     try:
-        return keys().open(bytes(again.sealed), owner=str(row.pk), field=EXPORT_FIELD)
+        return keys().open(bytes(again.sealed), owner=str(row.pk), field=BACKUP_FIELD)
     except InvalidSetting:
         raise Conflict("the backup cannot be decrypted", code="export_unproven") from None
 

@@ -18,7 +18,7 @@ from migrations_app.actions.targets.nodes import name_list
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_moved, refuse_without_action_workers
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
@@ -49,7 +49,7 @@ def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: 
     """
     refuse_without_action_workers()
     if person is not None:
-        refuse_person(may_prepare(over(person, cluster_id)))
+        refuse_person(may_prepare(person_over_cluster(person, cluster_id)))
     if (request.action == ROLL_BACK) is (request.rolls_back is None):
         raise InvalidInput("start a rollback from the page or address of the rollout to roll back", where="action")
     cluster = Cluster.objects.filter(pk=cluster_id).first()
@@ -102,7 +102,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
     Raises NotFound, PermissionDenied, Conflict.
     """
     row = rollout_for_update(rollout_id)
-    refuse_person(may_prepare(over(person, row.cluster_id)))
+    refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
     refuse_moved(row, version)
     if row.state not in MAY_BE_ROLLED_BACK:
         raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be rolled back", code="moved")

@@ -108,7 +108,7 @@ class ExecutionContext:
 
     def refuse_short_lease(self, seconds: float) -> None:
         """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
-        if not lease.lasts(self.fence, seconds) and not lease.renew(self.fence):
+        if not lease.is_valid_for(self.fence, seconds) and not lease.renew(self.fence):
             raise LeaseLost("the lease has expired")
 
     def note(self, **columns: object) -> None:
@@ -282,8 +282,8 @@ def refuse_if_stopped(work: ExecutionContext) -> None:
     now = Rollout.objects.select_for_update().get(pk=work.row.pk)
     if (now.state, now.version) != (work.row.state, work.row.version):
         raise StopRequested("the rollout was changed meanwhile", code="moved")
-    if now.wish:
-        raise StopRequested(f"asked to {now.wish}", code=now.wish)
+    if now.stop_request:
+        raise StopRequested(f"asked to {now.stop_request}", code=now.stop_request)
     if everything_stopped():
         raise StopRequested("the kill switch is on: all changes are stopped", code="kill_switch")
     if why := delivery_lag.why_blocked():

@@ -6,7 +6,7 @@ from django.utils import timezone
 from migrations_app.access import Person, may_administer, may_resolve, may_stop
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.policy import KillSwitch
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.notifications.publish import publish_event
 
@@ -15,7 +15,7 @@ LONGEST = 500
 
 def stop_everything(person: Person, *, why: str, by: Actor) -> None:
     """Turns the switch on; does nothing if it is on. Raises PermissionDenied, InvalidInput without a reason."""
-    refuse_person(may_stop(over(person, None)))
+    refuse_person(may_stop(person_over_cluster(person, None)))
     if not why.strip():
         raise InvalidInput("give the reason for stopping everything", where="why", code="reason_needed")
     with transaction.atomic():
@@ -63,7 +63,7 @@ def turn_off(person: Person, *, by: Actor) -> None:
         publish_event("kill_switch.off", "all clusters", by=person.name, why=f"asked for by {asked_by}")
 
 
-def keep_stopped(person: Person, *, by: Actor) -> None:
+def withdraw_release_request(person: Person, *, by: Actor) -> None:
     """Withdraws the request to turn it off. Raises PermissionDenied, Conflict."""
     _refuse_lifting(person)
     with transaction.atomic():
@@ -73,7 +73,7 @@ def keep_stopped(person: Person, *, by: Actor) -> None:
 
 
 def _refuse_lifting(person: Person) -> None:
-    scoped_person = over(person, None)
+    scoped_person = person_over_cluster(person, None)
     if person.method != "session":
         refuse_person(may_resolve(scoped_person))
     refuse_person(may_administer(scoped_person))

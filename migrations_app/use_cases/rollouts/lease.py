@@ -25,7 +25,7 @@ class LeaseToken:
     token: int
 
 
-def take(cluster_id: uuid.UUID, holder: str) -> LeaseToken | None:
+def acquire(cluster_id: uuid.UUID, holder: str) -> LeaseToken | None:
     """Takes the lease with a new token; None while another worker holds it. Uses the database's clock."""
     Lease.objects.bulk_create([Lease(cluster_id=cluster_id)], ignore_conflicts=True)
     free = Q(holder="") | Q(expires_at__lt=Now()) | Q(expires_at=None)
@@ -60,7 +60,7 @@ def check_untaken(fence: LeaseToken) -> None:
         raise LeaseLost("another worker took over")
 
 
-def lasts(fence: LeaseToken, seconds: float) -> bool:
+def is_valid_for(fence: LeaseToken, seconds: float) -> bool:
     """Whether the lease stays valid for that many seconds; a request is only begun if it does (A20)."""
     return _held(fence).filter(expires_at__gt=Now() + timedelta(seconds=seconds)).exists()
 

@@ -15,14 +15,14 @@ from migrations_app.actions.plan import Plan
 from migrations_app.actions.states import HOLDING, PLANNED, about_one_node
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Attempt, NodeSkip, Rollout
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import (
-    refuse_beside,
     refuse_expired,
     refuse_held_by_journey,
     refuse_held_elsewhere,
     refuse_moved,
+    refuse_parallel_rollout,
     refuse_start,
 )
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
@@ -39,7 +39,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
     """
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         if digest != row.digest:
             raise Conflict("the plan has changed since it was shown", code="digest_moved")
         refuse_moved(row, version)
@@ -48,7 +48,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
         refuse_expired(row)
         refuse_start(row, person)
         _begin_rolling_back(row, by=by)
-        began = {"started_by_name": person.name, "started_at": timezone.now(), "wish": ""}
+        began = {"started_by_name": person.name, "started_at": timezone.now(), "stop_request": ""}
         _set_running(row, by=by, columns=began)
     return row
 
@@ -64,20 +64,20 @@ def _begin_rolling_back(row: Rollout, *, by: Actor) -> None:
 
 def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
     """Requests that the worker pauses after the current request (A10). Raises PermissionDenied, Conflict."""
-    request_stop(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
+    request_stop(rollout_id, person, stop_request=Rollout.StopRequest.PAUSE, by=by, version=version)
 
 
 def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Rollout:
     """Resumes a paused rollout, with all checks of a start (A10). Raises PermissionDenied, Conflict."""
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state != "paused":
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be resumed", code="moved")
         refuse_start(row, person)
         # From here on it runs with the rights of the person who resumed it.
-        columns = {"wish": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
+        columns = {"stop_request": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
         _set_running(row, by=by, columns=columns)
     return row
 
@@ -88,11 +88,11 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
     Raises PermissionDenied, Conflict.
     """
     if rollout_for_update(rollout_id).state == "running":
-        request_stop(rollout_id, person, wish=Rollout.Wish.ABORT, by=by, version=version)
+        request_stop(rollout_id, person, stop_request=Rollout.StopRequest.ABORT, by=by, version=version)
         return
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_stop(over(person, row.cluster_id)))
+        refuse_person(may_stop(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state == "needs_attention":
             raise Conflict("a person has to settle the outcome", code="moved")
@@ -107,7 +107,7 @@ def resolve_by_person(
 
     Raises PermissionDenied, InvalidInput, Conflict.
     """
-    refuse_person(may_resolve(over(person, rollout_for_update(rollout_id).cluster_id)))
+    refuse_person(may_resolve(person_over_cluster(person, rollout_for_update(rollout_id).cluster_id)))
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     if then not in MANUAL_OUTCOMES:
@@ -140,7 +140,7 @@ def skip_node(
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_start(over(person, row.cluster_id)))
+        refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state not in ("running", "paused"):
             words = f"nodes of a rollout that is {row.state.replace('_', ' ')} cannot be skipped"
@@ -183,15 +183,17 @@ def _update_original(row: Rollout) -> None:
         transition(original, "needs_attention", by=WORKER, cause=TransitionCause(code=f"rollback_{row.state}"))
 
 
-def request_stop(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor, version: int | None) -> None:
+def request_stop(rollout_id: uuid.UUID, person: Person, *, stop_request: str, by: Actor, version: int | None) -> None:
     with transaction.atomic():
         row = _locked(rollout_id)
-        refuse_person(may_stop(over(person, row.cluster_id)))
+        refuse_person(may_stop(person_over_cluster(person, row.cluster_id)))
         # Stopping is safe, so it is refused only when there is nothing to stop.
         if row.state != "running" and version is not None:
             refuse_moved(row, version)
-        if not _request_stop(row, wish, by=by):
-            raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {wish}", code="moved")
+        if not _request_stop(row, stop_request, by=by):
+            raise Conflict(
+                f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {stop_request}", code="moved"
+            )
 
 
 def request_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
@@ -199,15 +201,15 @@ def request_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
     or is to be aborted.
     """
     with transaction.atomic():
-        return _request_stop(_locked(rollout_id), Rollout.Wish.PAUSE, by=by)
+        return _request_stop(_locked(rollout_id), Rollout.StopRequest.PAUSE, by=by)
 
 
-def _request_stop(row: Rollout, wish: str, *, by: Actor) -> bool:
+def _request_stop(row: Rollout, stop_request: str, *, by: Actor) -> bool:
     # A request to abort is never replaced by one to pause.
-    open_wish = Rollout.objects.filter(pk=row.pk, state="running").exclude(wish=Rollout.Wish.ABORT)
-    if not open_wish.update(wish=wish):
+    open_request = Rollout.objects.filter(pk=row.pk, state="running").exclude(stop_request=Rollout.StopRequest.ABORT)
+    if not open_request.update(stop_request=stop_request):
         return False
-    record(_event(row, by, verb=f"rollout.{wish}_asked"))
+    record(_event(row, by, verb=f"rollout.{stop_request}_asked"))
     return True
 
 
@@ -216,7 +218,7 @@ def _set_running(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
         with transaction.atomic():
             transition(row, "running", by=by, **columns)
             # The audit event locks the head of the log: of two concurrent starts the second one finds the first.
-            refuse_beside(row)
+            refuse_parallel_rollout(row)
             refuse_held_elsewhere(row)
             refuse_held_by_journey(row)
     except IntegrityError:
@@ -258,10 +260,10 @@ def void_plans(cluster_id: uuid.UUID) -> None:
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
         _expire(row, TransitionCause(code="cluster_changed", words=words))
     with transaction.atomic():
-        running = Rollout.objects.filter(cluster_id=cluster_id, state="running", wish=Rollout.Wish.NONE)
+        running = Rollout.objects.filter(cluster_id=cluster_id, state="running", stop_request=Rollout.StopRequest.NONE)
         for row in running:
-            if Rollout.objects.filter(pk=row.pk, state="running", wish=Rollout.Wish.NONE).update(
-                wish=Rollout.Wish.PAUSE
+            if Rollout.objects.filter(pk=row.pk, state="running", stop_request=Rollout.StopRequest.NONE).update(
+                stop_request=Rollout.StopRequest.PAUSE
             ):
                 record(_pause_event(row, words))
 

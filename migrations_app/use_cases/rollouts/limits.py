@@ -10,7 +10,7 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.execution.interface import COUNTED, HOUR, RolloutHalted, hourly_wait_text
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.clusters.identity import registrations_of
-from migrations_app.use_cases.accounts.rights import named_over
+from migrations_app.use_cases.accounts.rights import rights_of_account
 from migrations_app.use_cases.rollouts.start_checks import why_closed
 
 
@@ -24,7 +24,7 @@ def refuse_batch(row: Rollout) -> None:
 def refuse_without_right(row: Rollout) -> None:
     """Raises RolloutHalted `right_gone` if the person who started the rollout may no longer do so (A41)."""
     name = row.started_by_name
-    if name and not {"operate", "administer"} & named_over(name, row.cluster_id):
+    if name and not {"operate", "administer"} & rights_of_account(name, row.cluster_id):
         raise RolloutHalted(
             "right_gone", f"{name}, who started it, lacks the permission now; another person can resume it"
         )

@@ -17,7 +17,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.policies import NEVER_ALONE, policy_of
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 
 MOST_APPROVALS = 9
@@ -49,7 +49,7 @@ def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person,
     Plans made before can no longer start. Raises PermissionDenied, NotFound, InvalidInput, and Conflict `stale` if the
     policy is no longer at that version.
     """
-    refuse_person(may_administer(over(person, cluster_id)))
+    refuse_person(may_administer(person_over_cluster(person, cluster_id)))
     values = _checked(rules)
     try:
         with transaction.atomic():
@@ -72,7 +72,7 @@ def remove_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Ac
 
     Raises as `change_policy`, and Conflict if the cluster has no policy of its own.
     """
-    refuse_person(may_administer(over(person, cluster_id)))
+    refuse_person(may_administer(person_over_cluster(person, cluster_id)))
     with transaction.atomic():
         row = _unchanged_policy(cluster_id, version)
         if row.cluster_id != cluster_id:

@@ -46,7 +46,7 @@ from migrations_app.readiness import stage
 from migrations_app.samples.changeable import charts
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal
-from migrations_app.use_cases.rollouts.backups import export, keep_diffs
+from migrations_app.use_cases.rollouts.backups import keep_diffs, store_backup
 from migrations_app.use_cases.rollouts.helm.backup import diffs_of_runs, export_release
 from migrations_app.use_cases.rollouts.helm.planning import HelmPreview, propose
 from migrations_app.use_cases.rollouts.helm.values import delivery_edits
@@ -264,4 +264,4 @@ def _plan(row: Rollout, writer: Writer, *, context: PlanningContext, action: Act
 
 def _export(row: Rollout, proven: ProofResult) -> None:
     for target, read in proven.read.items():
-        export(row, target, read=read)
+        store_backup(row, target, read=read)

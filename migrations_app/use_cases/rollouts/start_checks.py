@@ -31,7 +31,7 @@ from migrations_app.queries.rollouts.policies import (
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
 from migrations_app.queries.visibility import rights_over, visible
 from migrations_app.readiness.action_offers import LOOKS_ONLY
-from migrations_app.use_cases.accounts.rights import over
+from migrations_app.use_cases.accounts.rights import person_over_cluster
 from migrations_app.use_cases.audit.log import assert_writable
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
@@ -124,7 +124,7 @@ def refuse_held_elsewhere(row: Rollout) -> None:
         raise Conflict(words, code="busy")
 
 
-def refuse_beside(row: Rollout) -> None:
+def refuse_parallel_rollout(row: Rollout) -> None:
     """Raises Conflict `busy` for a rollout while a hold or release of a pause runs, and for a hold or release while
     another rollout works.
     """
@@ -197,7 +197,7 @@ def why_not_approve(rollout_id: uuid.UUID) -> str:
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     """Text of why the rollout cannot start now, for the button; empty if it can."""
     row = rollout_for_update(rollout_id)
-    refusal = may_start(over(person, row.cluster_id))
+    refusal = may_start(person_over_cluster(person, row.cluster_id))
     if refusal is not None:
         return refusal.why
     try:

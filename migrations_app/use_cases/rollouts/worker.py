@@ -55,7 +55,7 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
     """
     try:
         row = rollout_for_update(rollout_id)
-        fence = lease.take(row.cluster_id, holder) if row.state in WORKING else None
+        fence = lease.acquire(row.cluster_id, holder) if row.state in WORKING else None
         return _advance_under_lease(row, fence) if fence is not None else False
     except LeaseLost:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})
@@ -151,8 +151,8 @@ def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
     """Aborts or pauses as requested. Does nothing if the row changed meanwhile."""
     if stop.code == "moved":
         return False
-    if stop.code == Rollout.Wish.ABORT:
-        ended: dict[str, Any] = {"finished_at": timezone.now(), "wish": "", "waits_for": ""}
+    if stop.code == Rollout.StopRequest.ABORT:
+        ended: dict[str, Any] = {"finished_at": timezone.now(), "stop_request": "", "waits_for": ""}
         with transaction.atomic():
             transition(
                 work.row, "aborted", by=work.actor, cause=TransitionCause(code="asked"), fence=work.fence, **ended
@@ -160,14 +160,14 @@ def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
             _update_original(work.row, "needs_attention")
     else:
         cause = TransitionCause(code=stop.code, words=stop.message)
-        rest: dict[str, Any] = {"wish": "", "gate_since": None, "waits_for": ""}
+        rest: dict[str, Any] = {"stop_request": "", "gate_since": None, "waits_for": ""}
         transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, **rest)
     return False
 
 
 def _halt(work: ExecutionContext, halt: RolloutHalted) -> bool:
     cause = TransitionCause(code=halt.code, words=halt.message)
-    rest: dict[str, Any] = {"gate_since": None, "waits_for": "", "wish": "", "worker_attempts": 0}
+    rest: dict[str, Any] = {"gate_since": None, "waits_for": "", "stop_request": "", "worker_attempts": 0}
     transition(work.row, halt.state, by=work.actor, cause=cause, fence=work.fence, **rest)
     return False
 

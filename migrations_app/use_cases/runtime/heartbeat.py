@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from django.db import Error, connection
 from django.db.models.functions import Now
 
-from migrations_app.models.monitoring import Pulse
+from migrations_app.models.monitoring import ProcessHeartbeat
 
 log = logging.getLogger(__name__)
 BEAT = "beat"
@@ -18,25 +18,25 @@ ended.
 """
 
 
-def beat(name: str, queues: Iterable[str]) -> None:
+def write_heartbeat(name: str, queues: Iterable[str]) -> None:
     """Stores a heartbeat of the named process, with the database's clock. A database error is logged, not raised."""
     queue_names = ",".join(sorted(queues))[:200]
     try:
         with _brief_waits():
-            if not Pulse.objects.filter(pk=name[:200]).update(lanes=queue_names, seen_at=Now()):
-                Pulse.objects.bulk_create(
-                    [Pulse(name=name[:200], lanes=queue_names, seen_at=Now())], ignore_conflicts=True
+            if not ProcessHeartbeat.objects.filter(pk=name[:200]).update(lanes=queue_names, seen_at=Now()):
+                ProcessHeartbeat.objects.bulk_create(
+                    [ProcessHeartbeat(name=name[:200], lanes=queue_names, seen_at=Now())], ignore_conflicts=True
                 )
     except Error:
         log.warning("the heartbeat could not be written")
         connection.close()
 
 
-def stopped(name: str) -> None:
+def delete_heartbeat(name: str) -> None:
     """Deletes the heartbeat of a process that shut down in an orderly way."""
     try:
         with _brief_waits():
-            Pulse.objects.filter(pk=name[:200]).delete()
+            ProcessHeartbeat.objects.filter(pk=name[:200]).delete()
     except Error:
         connection.close()
 

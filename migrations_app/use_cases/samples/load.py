@@ -10,7 +10,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.samples.changeable.clusters import SAMPLES
 from migrations_app.samples.fleet import stories
-from migrations_app.use_cases.accounts.rights import over
+from migrations_app.use_cases.accounts.rights import person_over_cluster
 from migrations_app.use_cases.samples.clusters import make_all
 from migrations_app.use_cases.samples.people import make_group_of, make_people, served_here_only
 
@@ -42,7 +42,7 @@ def add_samples(*, person: Person | None) -> int:
     role over their group. `person` is None for the command line. Raises PermissionDenied, and Conflict `name_taken` if
     another cluster has the name of a sample, `sample_person` if real clusters are in the group of that name.
     """
-    if person is not None and "register" not in over(person, None).rights:
+    if person is not None and "register" not in person_over_cluster(person, None).rights:
         raise PermissionDenied("the account may not add clusters", code="forbidden")
     names = [sample.name for sample in SAMPLES]
     if namesake := Cluster.objects.filter(name__in=names, sample_twin__isnull=True).order_by("name").first():

@@ -23,7 +23,7 @@ from migrations_app.samples.changeable.path import (
     steps,
 )
 from migrations_app.twin.server import Twin
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record_alone
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft, roll_back
 from migrations_app.use_cases.twins.state import StoredTwin
@@ -140,7 +140,7 @@ def run_next_step(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Ac
     Returns the id of the drafted rollout, or None after an upgrade. Raises NotFound, PermissionDenied, InvalidInput,
     and Conflict `moved` if another step is next now.
     """
-    refuse_person(may_prepare(over(person, cluster_id)))
+    refuse_person(may_prepare(person_over_cluster(person, cluster_id)))
     path = SamplePath(cluster_id)
     step = path.next.step
     if step is None or step.id != step_id or (path.next.rollout and not path.next.retry):

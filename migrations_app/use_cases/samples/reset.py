@@ -13,7 +13,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.counted_clusters import SAMPLES
 from migrations_app.samples.changeable import clusters as catalogue
-from migrations_app.use_cases.accounts.rights import over, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, record_audit_event
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
@@ -26,7 +26,7 @@ def reset_sample(cluster_id: uuid.UUID, *, person: Person, by: Actor) -> None:
 
     Raises NotFound, PermissionDenied, and Conflict `held` while a rollout is running.
     """
-    refuse_person(may_prepare(over(person, cluster_id)))
+    refuse_person(may_prepare(person_over_cluster(person, cluster_id)))
     row = SampleTwin.objects.filter(pk=cluster_id).defer("body").first()
     sample = catalogue.find(row.sample) if row else None
     if sample is None:
@@ -45,7 +45,7 @@ def _end_rollouts(cluster_id: uuid.UUID, *, by: Actor) -> None:
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(HOLDING)):
         if row.state not in ("paused", "needs_attention"):
             raise Conflict("a rollout is under way: pause or abort it first", code="held")
-        transition(row, "aborted", by=by, cause=cause, finished_at=now, wish="", waits_for="")
+        transition(row, "aborted", by=by, cause=cause, finished_at=now, stop_request="", waits_for="")
 
 
 def remove_samples(*, person: Person | None) -> int:
@@ -54,7 +54,7 @@ def remove_samples(*, person: Person | None) -> int:
     `person` is None at the start of an installation, before anything runs. Raises PermissionDenied, and Conflict while
     a rollout holds a sample.
     """
-    if person is not None and "remove" not in over(person, None).rights:
+    if person is not None and "remove" not in person_over_cluster(person, None).rights:
         raise PermissionDenied("the account may not remove clusters", code="forbidden")
     with transaction.atomic():
         rows = list(Cluster.objects.filter(source__in=SAMPLES).order_by("name"))

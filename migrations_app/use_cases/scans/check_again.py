@@ -90,7 +90,7 @@ def _is_as_open(claim: ScanClaim, cluster: Cluster, *, check: Check, watch: Scan
         with connect(cluster, within=within) as api:
             try:
                 refuse_other(cluster, answering(api))
-                answer = answer_now(cluster, api, check=check, hop=before.hop, on_part=watch.on_part)
+                answer = fresh_finding(cluster, api, check=check, hop=before.hop, on_part=watch.on_part)
                 refuse_other(cluster, answering(api))
             finally:
                 calls = api.clock().calls
@@ -118,7 +118,7 @@ class SingleFinding(NamedTuple):
     parts: int
 
 
-def answer_now(
+def fresh_finding(
     cluster: Cluster, api: ClusterApi, *, check: Check, hop: str, on_part: ProgressListener | None
 ) -> SingleFinding | None:
     """The current finding of the check, with all parts that it reads; None if the hop is not the next one or has no

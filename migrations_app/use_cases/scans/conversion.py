@@ -16,13 +16,13 @@ ALPHA_STAGES = ("alpha", "mixed")
 POOLS = ("provisioners", "nodepools")
 
 
-def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: KnownNames) -> ConversionResult | None:
+def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known_names: KnownNames) -> ConversionResult | None:
     """Converts the objects of the newest snapshot; None if none are stored. `options.live` should be set."""
     bodies = kept_objects(cluster_id)
-    return None if bodies is None else convert(bodies, options, known=known)
+    return None if bodies is None else convert(bodies, options, known_names=known_names)
 
 
-def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
+def conversion_facts(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
     """What a scan contributes to a conversion: node counts by pool, whether every pool was read, and the roles of the
     instance profiles found in AWS.
     """

@@ -66,7 +66,7 @@ def _packed(part: KeptPart) -> bytes:
     return packed if len(packed) <= LARGEST else zlib.compress(msgspec.msgpack.encode(KeptPart()), LEVEL)
 
 
-def keep_lists(cluster_id: uuid.UUID, lists: Mapping[str, bytes], *, now: datetime) -> None:
+def store_lists(cluster_id: uuid.UUID, lists: Mapping[str, bytes], *, now: datetime) -> None:
     """Stores the sealed parts, in the transaction that stores the scan's result."""
     for name, sealed in lists.items():
         values = {"sealed": sealed, "changed_at": now}

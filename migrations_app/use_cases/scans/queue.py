@@ -18,7 +18,7 @@ from migrations_app.queries.fleet.scan_interval import (
     farthest_slot,
     interval_of,
     next_slot,
-    on_a_timetable,
+    scanned_on_schedule,
     with_intervals,
 )
 from migrations_app.use_cases.audit.log import record_audit_event
@@ -182,7 +182,7 @@ def due_scans() -> tuple[uuid.UUID, ...]:
         return ()
     latest = max(farthest_slot(now=now), now + LONGEST_PAUSE)
     is_due = Q(next_due_at__lte=now) | Q(next_due_at=None) | Q(next_due_at__gt=latest)
-    due = Cluster.objects.filter(on_a_timetable(), is_due)
+    due = Cluster.objects.filter(scanned_on_schedule(), is_due)
     oldest_first = with_intervals(due).order_by(F("last_success_at").asc(nulls_first=True), "pk")
     return tuple(scan for cluster in oldest_first[:MAX_SCANS_PER_TICK] if (scan := _claim_due(cluster, now)))
 

@@ -19,8 +19,8 @@ from django.utils import timezone
 from migrations_app.models.account import ApiIdempotency
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.feed import ScanEvent
-from migrations_app.models.monitoring import Pulse, Tally
-from migrations_app.models.notification import Announced, Delivery
+from migrations_app.models.monitoring import ProcessHeartbeat, Tally
+from migrations_app.models.notification import Delivery, PublishedEventMark
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScanPart, LegacyDay, Scan, Snapshot
 from migrations_app.queries.audit.feed import KEPT_DAYS
@@ -37,7 +37,7 @@ WEEKLY = timedelta(days=365)
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
 SCAN_EVENTS = timedelta(days=KEPT_DAYS)
 OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
-DELIVERIES, ANNOUNCED = timedelta(days=30), timedelta(days=400)
+DELIVERIES, EVENT_MARKS = timedelta(days=30), timedelta(days=400)
 """Marks of published events are kept longer than the longest waiver."""
 AHEAD = timedelta(seconds=settings.SESSION_COOKIE_AGE, minutes=15)
 """The longest remaining time of a session, unless the clock was ahead when it began."""
@@ -58,7 +58,7 @@ def sweep_old(*, within: float, now: datetime | None = None) -> int:
     return total
 
 
-def surplus(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
+def snapshots_to_delete(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
     """The ids to delete among the snapshots of one cluster; `moments` are ordered newest first."""
     seen: set[str] = set()
     for key, at in moments:
@@ -96,7 +96,7 @@ def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
     rows = unnamed.order_by("cluster_id", "-scanned_at").values_list("cluster_id", "pk", "scanned_at")
     left = MOST_PER_SWEEP
     for _, moments in groupby(rows.iterator(chunk_size=2000), key=itemgetter(0)):
-        for key in surplus(((pk, at) for _, pk, at in moments), now=now):
+        for key in snapshots_to_delete(((pk, at) for _, pk, at in moments), now=now):
             yield key
             left -= 1
         if left <= 0:
@@ -159,12 +159,12 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         ApiIdempotency.objects.filter(created_at__lt=now - idempotency.KEPT),
         Outbox.objects.filter(done_at__lt=now - OUTBOX),
         Delivery.objects.filter(~Q(state=Delivery.State.WAITING), made_at__lt=now - DELIVERIES),
-        Announced.objects.filter(at__lt=now - ANNOUNCED),
+        PublishedEventMark.objects.filter(at__lt=now - EVENT_MARKS),
         LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
         Session.objects.filter(expire_date__lt=now),
         # Sessions of a clock that was ahead. Either clock may be wrong now, so both have to agree.
         Session.objects.filter(expire_date__gt=now + AHEAD).filter(expire_date__gt=Now() + AHEAD),
-        Pulse.objects.filter(seen_at__lt=now - SILENT),
+        ProcessHeartbeat.objects.filter(seen_at__lt=now - SILENT),
         *(model.objects.filter(attempt_time__lt=now - SIGN_INS) for model in _SIGN_INS),
     )
 

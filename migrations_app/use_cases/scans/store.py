@@ -44,7 +44,7 @@ from migrations_app.use_cases.runtime.counters import add_duration, add_error, c
 from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 from migrations_app.use_cases.scans.identity import store_identity as keep_identity
-from migrations_app.use_cases.scans.kept_lists import keep_lists
+from migrations_app.use_cases.scans.kept_lists import store_lists
 
 KINDS: Mapping[str, str] = {
     "provisioners": "Provisioner",
@@ -175,7 +175,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: ScanResult, extras: Scan
         snapshot = _snapshot(scan.cluster, packed.digest, report=judged, waivers=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(extras.calls))
         store_objects(scan.cluster.pk, scanned.objects, now=now)
-        keep_lists(scan.cluster.pk, extras.lists, now=now)
+        store_lists(scan.cluster.pk, extras.lists, now=now)
         body = gauges(judged, extras.objects)
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
         left = {**extras.remaining, **legacy_columns(scanned.report)}

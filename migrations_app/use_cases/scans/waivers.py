@@ -23,10 +23,10 @@ from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.groups import groups_in_sight
-from migrations_app.queries.fleet.waivers import held_at, held_everywhere, holding, waivers_in_sight
+from migrations_app.queries.fleet.waivers import held_at, holding, waivers_by_cluster, waivers_in_sight
 from migrations_app.readiness.verdict import judged_columns
 from migrations_app.readiness.waivers import apply, as_stored, can_block
-from migrations_app.use_cases.accounts.rights import over, over_group, refuse_person
+from migrations_app.use_cases.accounts.rights import person_over_cluster, person_over_group, refuse_person
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.notifications.publish import (
     publish_event,
@@ -65,7 +65,9 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
     active.
     """
     blocks = _checked(request, now)
-    scoped_person = over_group(person, request.group) if request.group else over(person, request.cluster)
+    scoped_person = (
+        person_over_group(person, request.group) if request.group else person_over_cluster(person, request.cluster)
+    )
     refuse_person(may_waive(scoped_person, blocker=blocks, everywhere=request.cluster is None))
     with transaction.atomic():
         cluster = _locked_cluster(request.cluster) if request.cluster else None
@@ -88,7 +90,7 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
             GroupWaiver.objects.create(waiver=row, group=group, group_name=group.name)
         _record("waiver.made", row, reason=row.reason, owner=row.owner_name, until=row.ends_at.isoformat())
         if cluster:
-            recount(cluster.pk, now=now)
+            update_waived_counts(cluster.pk, now=now)
     return row.pk
 
 
@@ -99,7 +101,7 @@ def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
         if row is None:
             raise NotFound("no such waiver")
         group_id = _group_of(row)
-        scoped_person = over_group(person, group_id) if group_id else over(person, row.cluster_id)
+        scoped_person = person_over_group(person, group_id) if group_id else person_over_cluster(person, row.cluster_id)
         refuse_person(may_waive(scoped_person, blocker=False, everywhere=row.cluster_id is None))
         if row.revoked_at or row.ends_at <= now:
             return
@@ -107,7 +109,7 @@ def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
         row.save(update_fields=["revoked_at", "revoked_by_name"])
         _record("waiver.revoked", row)
         if row.cluster_id:
-            recount(row.cluster_id, now=now)
+            update_waived_counts(row.cluster_id, now=now)
 
 
 def expire_waivers(now: datetime) -> int:
@@ -122,7 +124,7 @@ def expire_waivers(now: datetime) -> int:
     behind = list(_outdated_clusters(now))
     for cluster_id in behind:
         with transaction.atomic():
-            recount(cluster_id, now=now)
+            update_waived_counts(cluster_id, now=now)
     return len(behind)
 
 
@@ -148,7 +150,7 @@ def _announce(topic: str, row: Waiver) -> None:
         publish_event(topic, f"group {scope.group.name}", **detail, group=str(scope.group.pk))
 
 
-def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
+def update_waived_counts(cluster_id: uuid.UUID, *, now: datetime) -> None:
     """Updates the counts of the cluster's latest snapshot and its gauges to its active waivers."""
     cluster = _locked_cluster(cluster_id)
     if cluster.latest_id is None:
@@ -167,7 +169,7 @@ def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
 
 def _outdated_clusters(now: datetime) -> list[uuid.UUID]:
     """Clusters whose latest snapshot was counted with other waivers than the active ones."""
-    everywhere = held_everywhere(now)
+    everywhere = waivers_by_cluster(now)
     for_all = everywhere.get(None, ())
     counted = Cluster.objects.exclude(latest=None)
     if not for_all:

@@ -43,7 +43,7 @@ def feeds(request: HttpRequest) -> HttpResponse:
         "kinds": [(kind, KIND_WORDS[kind]) for kind in KINDS],
         "addresses": addresses,
         "refused": refused,
-        "said": request.POST or request.GET,
+        "submitted": request.POST or request.GET,
     }
     return render(request, "accounts/feeds.html", context, status=422 if refused else 200)
 

@@ -60,7 +60,7 @@ def _page(
         "roles": tuple(ROLES),
         "refused": refused,
         "password": password,
-        "said": request.POST,
+        "submitted": request.POST,
         "self": request.user.pk,
     }
     return render(request, "accounts/people.html", context, status=status)

@@ -42,7 +42,7 @@ def provisioning(request: HttpRequest) -> HttpResponse:
         "address": request.build_absolute_uri("/scim/v2"),
         "made": secret,
         "refused": refused,
-        "said": request.POST if refused else {},
+        "submitted": request.POST if refused else {},
     }
     return render(request, "accounts/provisioning.html", context, status=refusal_status(refused) if refused else 200)
 

@@ -34,7 +34,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
         "made": token,
         "example": _example(request),
         "refused": refused,
-        "said": request.POST,
+        "submitted": request.POST,
     }
     return render(request, "accounts/tokens.html", context, status=422 if refused else 200)
 

@@ -28,7 +28,7 @@ from migrations_app.queries.campaigns.campaigns import (
 )
 from migrations_app.queries.campaigns.values import CampaignBoard
 from migrations_app.queries.fleet.groups import group_page
-from migrations_app.use_cases.accounts.rights import over_every
+from migrations_app.use_cases.accounts.rights import person_over_clusters
 from migrations_app.use_cases.campaigns.requests import MOST_CLUSTERS
 from migrations_app.web.access import OPERATE, person_of, require_right
 from migrations_app.web.campaigns import presenter
@@ -81,7 +81,7 @@ def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, s
         "plain_waves": sizes_text(plain.waves),
         "form_key": form_key(),
         "refused": refused,
-        "said": request.POST,
+        "submitted": request.POST,
     }
     return render(request, "campaign/new.html", context, status=status)
 
@@ -98,7 +98,7 @@ def page_of_campaign(
 ) -> HttpResponse:
     """The page of a campaign. With `refused`, the refusal is shown above the current state (R33)."""
     board = _board(request, campaign_id)
-    person = over_every(person_of(request), board.clusters)
+    person = person_over_clusters(person_of(request), board.clusters)
     forms = presenter.campaign_forms(board, person)
     context = _live(request, board, forms=forms) | {
         "section": "rollouts",
@@ -109,7 +109,7 @@ def page_of_campaign(
         "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
         "polled": board.row.state in presenter.POLLED,
         "refused": refused,
-        "said": request.POST,
+        "submitted": request.POST,
         "said_accepted": request.POST.getlist("accepted"),
     }
     return render(request, "campaign/page.html", context, status=status)
@@ -129,7 +129,7 @@ def live(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
     else:
-        person = over_every(person_of(request), board.clusters)
+        person = person_over_clusters(person_of(request), board.clusters)
         answer = render(
             request, "campaign/_live.html", _live(request, board, forms=presenter.campaign_forms(board, person))
         )

@@ -51,9 +51,9 @@ def _page(
         "others": [decision for decision in decisions if decision.kind != "plan"],
         "may": _may(person_of(request)),
         "refused": refused,
-        "said": form,
+        "submitted": form,
         "chosen": chosen,
-        "said_of": "plans" if "typed" in form else "others",
+        "submitted_form": "plans" if "typed" in form else "others",
         "form_key": form_key(),
         "other_key": form_key(),
     }

@@ -30,7 +30,7 @@ def campaign_receipt(board: CampaignBoard, members: tuple[MemberRow, ...]) -> st
 
 def _member(member: MemberRow) -> tuple[str, ...]:
     why = member.cause or member.cause_code.replace("_", " ")
-    names = (text(member.name), text(member.release), text(member.lands))
+    names = (text(member.name), text(member.release), text(member.target_release))
     return (str(member.wave), *names, member.state, text(why), _utc(member.ended_at))
 
 

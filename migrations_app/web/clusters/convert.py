@@ -21,7 +21,7 @@ from migrations_app.manifests import writer
 from migrations_app.queries.clusters.detail import nodes_of
 from migrations_app.queries.clusters.reports import sheet_of
 from migrations_app.texts import text as _
-from migrations_app.use_cases.scans.conversion import convert_cluster, known_of, next_target, unread_parts
+from migrations_app.use_cases.scans.conversion import conversion_facts, convert_cluster, next_target, unread_parts
 from migrations_app.web.access import require_right
 from migrations_app.web.clusters.conversion_cards import SEVERITIES, cards, changed, tally
 from migrations_app.web.clusters.readiness import about
@@ -124,8 +124,8 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = ConversionForm(start | request.GET.dict(), initial=start)
     options = form.options(live=True)
     sheet = sheet_of(head.snapshot.id)
-    cluster_facts = known_of(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
-    conversion = convert_cluster(cluster_id, options, known=cluster_facts)
+    cluster_facts = conversion_facts(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
+    conversion = convert_cluster(cluster_id, options, known_names=cluster_facts)
     if conversion and request.GET.get("download"):
         return _download(conversion.items, request.GET["download"], name=head.name)
     if conversion:

@@ -30,7 +30,7 @@ class Hop:
     reasons: tuple[str, ...] = ()
 
     @property
-    def landed(self) -> bool:
+    def is_upgraded(self) -> bool:
         """Whether the cluster runs the release of this upgrade and no check was evaluated for it."""
         return self.step is None and not self.findings
 

@@ -90,7 +90,7 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         nodes = nodes_of(head.snapshot.id)
         context |= ownership.page_of(nodes, filters)._asdict()
         context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
-        context["ask"] = filters
+        context["filters"] = filters
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
         context["anomalies"] = [row for row in report.anomalies if row.kind != "Node"][:ANOMALIES]

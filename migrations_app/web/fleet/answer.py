@@ -44,23 +44,23 @@ WORDS_SHOWN = 2
 
 @dataclass(frozen=True, slots=True)
 class ReleasePath:
-    """`start` is the running release; `lands` are the releases still to be installed, in order."""
+    """`start` is the running release; `releases` are the releases still to be installed, in order."""
 
     start: str
-    lands: tuple[str, ...]
+    releases: tuple[str, ...]
 
     @property
     def next(self) -> str:
         """The release to upgrade to next; empty if none is left."""
-        return self.lands[0] if self.lands else ""
+        return self.releases[0] if self.releases else ""
 
     @property
     def several(self) -> bool:
-        return len(self.lands) > 1
+        return len(self.releases) > 1
 
     @property
     def last(self) -> str:
-        return self.lands[-1] if self.lands else self.start
+        return self.releases[-1] if self.releases else self.start
 
 
 @dataclass(frozen=True, slots=True)

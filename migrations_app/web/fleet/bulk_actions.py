@@ -107,7 +107,7 @@ def export_chosen(request: HttpRequest) -> HttpResponse:
 
 @require_right()
 @require_POST
-def keep(request: HttpRequest) -> HttpResponse:
+def save_view(request: HttpRequest) -> HttpResponse:
     """Saves the current filters of the fleet page as a view."""
     try:
         name = request.POST.get("name", "")

@@ -93,7 +93,7 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
         "groups": [_group(group.told, key=group.id, name=group.name) for group in groups],
         "choices": group_choices(),
         "labels": label_choices(),
-        "ask": filters,
+        "filters": filters,
         "label": ",".join(filters.labels),
         "query": request.GET.urlencode(),
     }

@@ -32,7 +32,7 @@ from migrations_app.queries.fleet.facets import fleet_facets
 from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
-from migrations_app.queries.fleet.waivers import held_everywhere
+from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.queries.fleet.where_it_fails import BLOCKS, NEXT
 from migrations_app.queries.rollouts.active import rollouts_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
@@ -104,14 +104,14 @@ def fleet(request: HttpRequest) -> HttpResponse:
     """Every cluster, page by page. Search, sort order and filters are in the query string."""
     filters, now = fleet_filters(request.GET), timezone.now()
     page = fleet_page(filters, now=now)
-    held = held_everywhere(now)
+    held = waivers_by_cluster(now)
     cause_list = causes(filters, held=held, now=now) if page.totals.buckets["blocked"] else ()
     rows = _shown_rows(page.rows, blockers_of(page.rows, held=held), today=now.date())
     context = {
         "section": "fleet",
         "at": "fleet",
         "page": page,
-        "ask": filters,
+        "filters": filters,
         "page_size": PAGE,
         "cause_count": len(cause_list),
         "answer": fleet_answer(page.totals.buckets, cause_list),
@@ -182,7 +182,7 @@ def _list(page: FleetPage, filters: FleetFilters, *, rows: tuple[ShownRow, ...])
 def shared_causes(request: HttpRequest) -> HttpResponse:
     """The causes that block clusters, those of most clusters first, so that each is fixed once."""
     filters, now = fleet_filters(request.GET), timezone.now()
-    cause_list = causes(filters, held=held_everywhere(now), now=now)
+    cause_list = causes(filters, held=waivers_by_cluster(now), now=now)
     context = {
         "section": "fleet",
         "at": "causes",
@@ -209,7 +209,7 @@ def csv_answer(filters: FleetFilters, *, only: frozenset[uuid.UUID] | None = Non
         if not page.next_cursor:
             break
         page = fleet_page(replace(filters, cursor=page.next_cursor), now=now, limit=EXPORTED)
-    blockers = blockers_of(rows, held=held_everywhere(now))
+    blockers = blockers_of(rows, held=waivers_by_cluster(now))
     shown_rows = _shown_rows(rows, blockers, today=now.date())
     response = HttpResponse(as_csv(shown_rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="fleet-{now:%Y-%m-%d}.csv"'

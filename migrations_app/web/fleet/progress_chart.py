@@ -62,7 +62,7 @@ class ProgressDay:
     @property
     def causes(self) -> str:
         """Why a share fell, as a text; empty if none fell."""
-        return ", ".join(dict.fromkeys(fall_words(fall) for fall in self.falls))
+        return ", ".join(dict.fromkeys(fall_text(fall) for fall in self.falls))
 
     @property
     def why(self) -> str:
@@ -151,7 +151,7 @@ def days_of(progress: Burndown) -> tuple[ProgressDay, ...]:
     return tuple(_day(day, points, before=past) for (day, points), past in zip(by_day, before, strict=False))
 
 
-def fall_words(fall: Fall) -> str:
+def fall_text(fall: Fall) -> str:
     """Returns the cause of a fall as a text."""
     singular, plural, legacy = FALLEN[fall.measure]
     alone = fall.number == 1

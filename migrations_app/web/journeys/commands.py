@@ -126,7 +126,7 @@ def abort(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on(page_of_journey)
 def tick(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Confirms the current step."""
-    return _of_step(request, journey_id, change=partial(steps.tick, note=text_in(request, "note")))
+    return _of_step(request, journey_id, change=partial(steps.confirm_step, note=text_in(request, "note")))
 
 
 @require_right(*OPERATE)

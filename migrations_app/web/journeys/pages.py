@@ -73,7 +73,7 @@ def planning_page(
         "read_only": context["head"].source in READ_ONLY,
         "form_key": form_key(),
         "refused": refused,
-        "said": request.POST,
+        "submitted": request.POST,
     }
     return render(request, "journey/cluster.html", context, status=status)
 
@@ -100,10 +100,10 @@ def page_of_journey(
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": presenter.is_polled(detail),
         "back_to": chosen,
-        "way_back": rollback_of(journey_id, to=chosen.definition.id) if chosen else (),
+        "undone_steps": rollback_of(journey_id, to=chosen.definition.id) if chosen else (),
         "form_key": form_key(),
         "refused": refused,
-        "said": request.POST,
+        "submitted": request.POST,
     }
     return render(request, "journey/page.html", context, status=status)
 

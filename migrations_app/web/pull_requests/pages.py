@@ -79,7 +79,7 @@ def pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpRespon
 
 @require_right(RIGHT)
 @require_POST
-def open_it(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
+def open_pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
     """Approves the preview that was shown and opens the pull request."""
     digest = request.POST.get("digest", "")
     try:

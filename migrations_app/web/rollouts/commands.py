@@ -53,7 +53,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_right("break_glass")
 @require_POST
 @refused_on(rollout_page)
-def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+def approve_alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves without a second person, in an emergency."""
     flow.break_glass(rollout_id, person_of(request), yes=_approval(request), by=actor())
     messages.warning(request, _("Approved by you alone. Every approver is told, and it stays marked."))

@@ -19,8 +19,8 @@ from migrations_app.queries.rollouts.rollouts import (
     counts_by_group,
     holder_of,
     inbox,
-    lately_alone,
     rollout_page,
+    rollouts_approved_alone,
 )
 from migrations_app.readiness.action_order import action_path
 from migrations_app.web.access import require_right
@@ -44,7 +44,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
         "cursor": request.GET.get("cursor", ""),
         "counts": counts_by_group(impossible=False),
         "waiting": inbox(int(request.user.pk or 0)) if may_approve else (),
-        "alone": lately_alone(timezone.now() - TOLD_FOR) if may_approve else (),
+        "alone": rollouts_approved_alone(timezone.now() - TOLD_FOR) if may_approve else (),
     }
     return render(request, "rollout/list.html", context)
 
@@ -56,7 +56,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "rollouts",
         "waiting": inbox(int(request.user.pk or 0)),
-        "alone": lately_alone(timezone.now() - TOLD_FOR),
+        "alone": rollouts_approved_alone(timezone.now() - TOLD_FOR),
     }
     return render(request, "rollout/inbox.html", context)
 

@@ -255,7 +255,7 @@ def _form(
         "choices": choices(action, objects=objects, form=form, problems=problems, limits={"batch": policy.batch}),
         "node_table": node_table(action, nodes_of(snapshot) if snapshot else (), form=form, problems=problems),
         "refused": refused if refused and refused.where not in named else None,
-        "said": request.POST,
+        "submitted": request.POST,
         "policy": policy,
         "holder": holder_of(head.id),
         "form_key": form_key(),

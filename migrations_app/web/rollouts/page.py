@@ -18,8 +18,8 @@ from migrations_app.queries.journeys.cluster_holder import part_of
 from migrations_app.queries.rehearsals.rehearsals import stored_difference
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
-from migrations_app.queries.rollouts.policies import switch_now
-from migrations_app.queries.rollouts.samples import extremes_of, samples_of
+from migrations_app.queries.rollouts.policies import kill_switch_state
+from migrations_app.queries.rollouts.samples import counter_extremes, samples_of
 from migrations_app.rehearsals.comparison import ForecastComparison
 from migrations_app.texts import text as _
 from migrations_app.use_cases.rollouts.backups import exports_yaml
@@ -60,7 +60,7 @@ def rollout_page(
             "may": view.allowed_actions(detail, person),
             "form_key": form_key(),
             "refused": refused,
-            "said": request.POST,
+            "submitted": request.POST,
         }
         | _state_context(detail)
         | _rehearsals(detail, person)
@@ -100,7 +100,7 @@ def _ending(detail: RolloutDetail) -> dict[str, Any]:
     stored_forecast = stored_difference(detail.row.id)
     forecast = msgspec.convert(stored_forecast, type=ForecastComparison) if stored_forecast else None
     rollout_receipt = receipt(
-        detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id), forecast=forecast
+        detail, worst=counter_extremes(detail.row.id), audit=events_of(detail.row.id), forecast=forecast
     )
     rows = forecast_rows(forecast) if forecast else ()
     return {"receipt": rollout_receipt, "forecast": forecast, "forecast_rows": rows}
@@ -161,7 +161,7 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
         "lines": counter_lines(samples_of(detail.row.id)) if detail.row.started_at else (),
         "pace": pace(detail, now=now),
         "now_step": next((line for line in detail.steps if line.standing not in ("done", "skipped")), None),
-        "switch": switch_now(),
+        "switch": kill_switch_state(),
         "square_words": tuple(STATE_WORDS.items()),
         "now": now,
     }
@@ -172,7 +172,7 @@ def _page_version(detail: RolloutDetail, mark: str) -> str:
     rehearsal.
     """
     row = detail.row
-    return f"{row.version}.{row.approvals}{row.wish}{mark}"
+    return f"{row.version}.{row.approvals}{row.stop_request}{mark}"
 
 
 def _rehearsals(detail: RolloutDetail, person: Person) -> dict[str, Any]:

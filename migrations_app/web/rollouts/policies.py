@@ -19,7 +19,7 @@ from migrations_app.actions.changes import RISKS
 from migrations_app.actions.registry import all_actions
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.clusters.detail import cluster_head
-from migrations_app.queries.rollouts.policies import PolicyRow, own_policies, policy_row, switch_now
+from migrations_app.queries.rollouts.policies import PolicyRow, kill_switch_state, own_policies, policy_row
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
@@ -93,13 +93,13 @@ SWITCH_CHANGES: dict[str, Callable[[Person, HttpRequest], None]] = {
     "stop": lambda person, request: kill_switch.stop_everything(person, why=request.POST.get("why", ""), by=actor()),
     "ask": lambda person, _request: kill_switch.ask_to_lift(person, by=actor()),
     "lift": lambda person, _request: kill_switch.turn_off(person, by=actor()),
-    "keep": lambda person, _request: kill_switch.keep_stopped(person, by=actor()),
+    "keep": lambda person, _request: kill_switch.withdraw_release_request(person, by=actor()),
 }
 
 
 @require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
-def of_all(request: HttpRequest) -> HttpResponse:
+def general_policy(request: HttpRequest) -> HttpResponse:
     """The general policy, for clusters without their own."""
     return _policy(request, None)
 
@@ -126,7 +126,7 @@ def switch(request: HttpRequest) -> HttpResponse:
             refused = error
     context = {
         "section": "rollouts",
-        "switch": switch_now(),
+        "switch": kill_switch_state(),
         "person": person_of(request),
         "may_lift": request.user.has_perm("migrations_app.administer_policy"),
         "refused": refused,

@@ -88,7 +88,7 @@ class ShownRehearsal:
     plays: tuple[ShownPlay, ...]
 
     @property
-    def ends_well(self) -> bool:
+    def is_successful(self) -> bool:
         """Whether it rehearsed the current plan, and the play without a failure runs to its end."""
         calm = self.document.calm if self.document else None
         return self.row.current and calm is not None and calm.finished
@@ -105,7 +105,7 @@ def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
         "rehearsal_mark": mark_of(rehearsals[0].id, rehearsals[0].state) if rehearsals else "",
         "rehearsals": tuple((rehearsal, STATE_LOOKS[rehearsal.state]) for rehearsal in rehearsals),
         "rehearsal": shown_newest,
-        "rehearsal_tone": "pass" if shown_newest and shown_newest.ends_well else "warning",
+        "rehearsal_tone": "pass" if shown_newest and shown_newest.is_successful else "warning",
         "rehearsing": any(rehearsal.state in ("queued", "running") for rehearsal in rehearsals),
         "may_rehearse": (refusal.why if refusal else "") if detail.row.state in REHEARSED else None,
         "unplayed": why_unplayed(plan) if plan else "",

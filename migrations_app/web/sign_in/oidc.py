@@ -122,7 +122,9 @@ def _confirm_again(request: HttpRequest, ticket: oidc.OidcState, *, stored_state
     """Marks the session as re-authenticated if the provider asked the same user again since the redirect (A44)."""
     if request.user.pk != stored_state["again"]:
         raise PermissionDenied(_("another person is signed in now"), code="sign_in_refused")
-    oidc.proven_since(oidc.claims_for(ticket), user_id=stored_state["again"], since=stored_state["since"])
+    oidc.require_authentication_since(
+        oidc.claims_for(ticket), user_id=stored_state["again"], since=stored_state["since"]
+    )
     request.session.cycle_key()
     request.session[SESSION_KEY] = signed_in_again(actor_of(request))
     return redirect(stored_state["next"])

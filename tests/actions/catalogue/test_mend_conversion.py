@@ -13,7 +13,7 @@ from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.collect.collect import collect
 from migrations_app.inventory.parts import OtherVersion, Seen
-from migrations_app.models.rollout import Exported
+from migrations_app.models.rollout import RolloutBackup
 from migrations_app.readiness.action_offers import by_check, offers
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.installation import Crds, Install, controller, crds
@@ -276,7 +276,7 @@ def test_on_a_real_server_the_lists_answer_again(server):  # D5, A24, A27, A28, 
         assert (row.state, row.cause, row.provable) == ("previewed", "", {})
         assert calls == []
         assert {one["metadata"]["name"]: one for one in server.admin.items(CRDS)} == before
-        assert Exported.objects.filter(rollout=row, proven_at__isnull=False).count() == len(NAMES)
+        assert RolloutBackup.objects.filter(rollout=row, proven_at__isnull=False).count() == len(NAMES)
         row = carried(approved(row))
         assert (row.state, row.cause) == ("succeeded", "")
         assert sorted(sent(row)) == sorted(("patch", name) for name in NAMES)

@@ -72,7 +72,7 @@ def test_what_a_tool_keeps_is_changed_where_it_reads_it(render, by, found):
 
 def test_helm_says_where_the_chart_has_the_object():
     by = Managed("helm", "", "kp", "ops")
-    found = helm.text(ObjectDelete(target=POOL, what="take it out"), by, landing="1.0.14")
+    found = helm.text(ObjectDelete(target=POOL, what="take it out"), by, target_release="1.0.14")
     assert found == "# In the chart of the Helm release (ops/kp): take it out"
 
 

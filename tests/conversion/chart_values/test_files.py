@@ -41,9 +41,11 @@ logEncoding: json
 """
 
 
-def converted(*texts: str, start: str = "0.31.4", lands: str = "1.0.14", chart: str = "karpenter") -> ValuesReport:
+def converted(
+    *texts: str, start: str = "0.31.4", target_release: str = "1.0.14", chart: str = "karpenter"
+) -> ValuesReport:
     named = [(f"{number}.yaml", text.encode()) for number, text in enumerate(texts)]
-    return convert_files(named, start=release(start), lands=release(lands), chart=chart)
+    return convert_files(named, start=release(start), target_release=release(target_release), chart=chart)
 
 
 def told(report: ValuesReport) -> dict[str, str]:
@@ -94,14 +96,14 @@ controller:
 
 
 def test_where_nothing_is_lost_nothing_is_asked() -> None:
-    report = converted("settings: {clusterName: shop}\n", start="1.0.14", lands=NEWEST)
+    report = converted("settings: {clusterName: shop}\n", start="1.0.14", target_release=NEWEST)
     assert (report.text, report.exit_code) == ("settings: {clusterName: shop}\n", 0)
     defaults = {row.key: (row.old, row.new) for row in report.rows if row.kind == "default_changed"}
     assert defaults == {"podSecurityContext.seccompProfile.type": ("", '"RuntimeDefault"')}
 
 
 @pytest.mark.parametrize(
-    ("start", "lands", "key", "old", "new"),
+    ("start", "target_release", "key", "old", "new"),
     [
         ("0.32.10", "0.33.0", "settings.featureGates.drift", "false", "true"),
         ("0.32.10", "0.33.0", "webhook.enabled", "true", "false"),
@@ -112,14 +114,18 @@ def test_where_nothing_is_lost_nothing_is_asked() -> None:
         ("0.32.10", "0.33.0", "logLevel", '"debug"', '"info"'),
     ],
 )
-def test_defaults_that_change_for_who_does_not_give_them(start: str, lands: str, key: str, old: str, new: str) -> None:
-    report = converted("settings: {clusterName: shop}\n", start=start, lands=lands)
+def test_defaults_that_change_for_who_does_not_give_them(
+    start: str, target_release: str, key: str, old: str, new: str
+) -> None:
+    report = converted("settings: {clusterName: shop}\n", start=start, target_release=target_release)
     rows = {row.key: (row.old, row.new) for row in report.rows if row.kind == "default_changed"}
     assert rows[key] == (old, new)
     tree: Any = json.loads(old)
     for step in reversed(key.split(".")):
         tree = {step: tree}
-    told_by_user = converted(json.dumps(merged({"settings": {"clusterName": "shop"}}, tree)), start=start, lands=lands)
+    told_by_user = converted(
+        json.dumps(merged({"settings": {"clusterName": "shop"}}, tree)), start=start, target_release=target_release
+    )
     assert key not in {row.key for row in told_by_user.rows if row.kind == "default_changed"}
 
 
@@ -143,7 +149,7 @@ def test_a_value_that_is_given_by_both_names_stays_as_the_new_one_says() -> None
 def test_values_of_the_crd_chart_end_with_the_webhook() -> None:
     text = "webhook:\n  serviceName: kp-karpenter\nadditionalAnnotations:\n  a: b\n"
     assert converted(text, start="0.37.8", chart="karpenter-crd").tree["webhook"] == {"serviceName": "kp-karpenter"}
-    report = converted(text, start="1.0.14", lands="1.2.0", chart="karpenter-crd")
+    report = converted(text, start="1.0.14", target_release="1.2.0", chart="karpenter-crd")
     assert report.tree == {"additionalAnnotations": {"a": "b"}}
     assert (told(report), report.exit_code) == ({"webhook.serviceName": "removed"}, 0)
 
@@ -154,7 +160,7 @@ def test_an_umbrella_chart_keeps_its_own_values() -> None:
         "karpenter-crd:\n  webhook:\n    port: 1\n",
     )
     text = f"{own}other: 1\n{crds}"
-    report = converted(text, lands="1.2.0")
+    report = converted(text, target_release="1.2.0")
     assert report.tree == {
         "karpenter": {"settings": {"clusterName": "shop"}},
         "other": 1,
@@ -167,13 +173,13 @@ def test_an_umbrella_chart_keeps_its_own_values() -> None:
 def test_a_renamed_chart_needs_its_name_at_the_crd_chart(key: str) -> None:
     text = f"settings:\n  clusterName: shop\n{key}: scaler\n"
     assert "values-name-override" in codes(converted(text, start="0.37.8"))
-    assert "values-name-override" not in codes(converted(text, start="1.0.14", lands="1.1.10"))
+    assert "values-name-override" not in codes(converted(text, start="1.0.14", target_release="1.1.10"))
 
 
 def test_several_files_are_merged_as_helm_merges_them() -> None:
     under = "settings:\n  clusterName: shop\n  isolatedVPC: true\ntolerations:\n  - key: a\n  - key: b\n"
     over = "settings:\n  isolatedVPC: null\ntolerations:\n  - key: c\nreplicas: 3\n"
-    report = converted(under, over, start="1.0.14", lands=NEWEST)
+    report = converted(under, over, start="1.0.14", target_release=NEWEST)
     assert report.tree == {
         "settings": {"clusterName": "shop", "isolatedVPC": None},
         "tolerations": [{"key": "c"}],
@@ -227,7 +233,7 @@ controller:
 podAnnotations:
   url: https://me:s3cr3t-s3cr3t@example.com
 """
-    report = converted(text, lands=NEWEST)
+    report = converted(text, target_release=NEWEST)
     assert report.secret
     assert "hunter2" in report.text
     printed = as_json(report) + "\n".join(lines(report.rows)) + "".join(one.what for one in report.findings)
@@ -263,15 +269,15 @@ releases = st.sampled_from(["0.32.10", "0.33.12", "0.37.8", "1.0.14", "1.1.10", 
 
 
 @given(trees, releases)
-def test_nothing_unread_is_left_and_what_is_read_stays(tree: dict[str, Any], lands: str) -> None:
-    report = converted(yaml.safe_dump(tree), lands=lands)
-    assert unread_helm_keys(report.tree, release(lands)) == []
+def test_nothing_unread_is_left_and_what_is_read_stays(tree: dict[str, Any], target_release: str) -> None:
+    report = converted(yaml.safe_dump(tree), target_release=target_release)
+    assert unread_helm_keys(report.tree, release(target_release)) == []
     assert (yaml.safe_load(report.text) or {}) == report.tree
     told_once = [row.key for row in report.rows]
     assert len(told_once) == len(set(told_once))
     gone = {row.key for row in report.rows if row.kind in ("lost", "removed", "renamed")}
     assert leaves(tree).keys() - leaves(report.tree).keys() == gone
-    again = converted(report.text or "{}", start=lands, lands=lands)
+    again = converted(report.text or "{}", start=target_release, target_release=target_release)
     assert again.tree == report.tree
 
 

@@ -43,12 +43,12 @@ def test_the_old_values_of_a_hop_are_the_new_ones_of_the_hop_before() -> None:
         ("karpenter", HelmValue("logConfig.logEncoding", '"console"')),
         ("karpenter", HelmValue("logEncoding")),
     )
-    (first,) = walk.next_hop(move, start="0.32.10", lands="0.37.8")
+    (first,) = walk.next_hop(move, start="0.32.10", target_release="0.37.8")
     assert told(first) == {
         "settings.aws.clusterName": ("renamed", '"shop"', '"shop"'),
         "logEncoding": ("renamed", '"console"', '"console"'),
     }
-    (second,) = walk.next_hop((), start="0.37.8", lands="1.0.14")
+    (second,) = walk.next_hop((), start="0.37.8", target_release="1.0.14")
     assert told(second) == {
         "settings.clusterName": ("kept", '"shop"', '"shop"'),
         "logConfig.logEncoding": ("not_read", '"console"', '"console"'),
@@ -58,13 +58,15 @@ def test_the_old_values_of_a_hop_are_the_new_ones_of_the_hop_before() -> None:
 
 def test_what_the_plan_has_set_goes_when_a_chart_does_not_read_it_any_more() -> None:
     walk = HelmWalk(installed(given(OLD)))
-    walk.next_hop([changing("a", HelmValue("settings.featureGates.drift", "false"))], start="0.32.10", lands="0.37.8")
-    taken = walk.next_hop((), start="0.37.8", lands="1.0.14")
+    walk.next_hop(
+        [changing("a", HelmValue("settings.featureGates.drift", "false"))], start="0.32.10", target_release="0.37.8"
+    )
+    taken = walk.next_hop((), start="0.37.8", target_release="1.0.14")
     assert [(chart, one.key, one.text) for chart, one in taken.changed_values] == [
         ("karpenter", "settings.featureGates.drift", "")
     ]
     assert "drift: null" in upgrade_text(taken.controller)
-    assert walk.next_hop((), start="1.0.14", lands="1.1.10").changed_values == ()
+    assert walk.next_hop((), start="1.0.14", target_release="1.1.10").changed_values == ()
 
 
 def upgrade_text(values: tuple[HelmValue, ...]) -> str:
@@ -86,25 +88,25 @@ def upgrade_text(values: tuple[HelmValue, ...]) -> str:
 )
 def test_no_upgrade_keeps_the_image_of_the_old_release(image: dict[str, str], named: dict[str, str]) -> None:
     walk = HelmWalk(installed(given({"controller": {"image": image}})))
-    taken = walk.next_hop((), start="0.32.10", lands="0.37.8")
+    taken = walk.next_hop((), start="0.32.10", target_release="0.37.8")
     assert {one.key: one.text for one in taken.controller} == {
         f"controller.image.{key}": to for key, to in named.items()
     }
-    later = walk.next_hop((), start="0.37.8", lands="1.0.14")
+    later = walk.next_hop((), start="0.37.8", target_release="1.0.14")
     assert [one.text for one in later.controller] == ['"1.0.14"'] * (image.get("tag", "our-build") != "our-build")
 
 
 def test_each_of_two_releases_is_told_and_only_the_one_that_runs_is_changed() -> None:
     walk = ValuesWalk(installed(given({"replicas": 1}), given({"replicas": 5}, release="old", namespace="kube-system")))
-    ours, other = walk.next_hop((("karpenter", HelmValue("replicas", "3")),), start="1.0.14", lands="1.1.10")
+    ours, other = walk.next_hop((("karpenter", HelmValue("replicas", "3")),), start="1.0.14", target_release="1.1.10")
     assert (told(ours), ours.unread) == ({"replicas": ("set", "1", "3")}, "")
     assert (told(other), other.unread) == ({"replicas": ("kept", "5", "5")}, OTHER_RELEASE)
 
 
 def test_the_chart_of_the_crds_is_told_by_the_name_that_calls_the_controller() -> None:
     renamed = installed(given(OLD), controller="scaler", crd_release="")
-    made = HelmWalk(renamed).next_hop((), start="0.37.8", lands="1.0.14").changed_values
-    _, crds = ValuesWalk(renamed).next_hop(made, start="0.37.8", lands="1.0.14")
+    made = HelmWalk(renamed).next_hop((), start="0.37.8", target_release="1.0.14").changed_values
+    _, crds = ValuesWalk(renamed).next_hop(made, start="0.37.8", target_release="1.0.14")
     assert (crds.release, crds.origin, told(crds)) == (
         "karpenter-crd", "not installed yet", {"webhook.serviceName": ("set", "", '"scaler"')},
     )  # fmt: skip
@@ -112,12 +114,12 @@ def test_the_chart_of_the_crds_is_told_by_the_name_that_calls_the_controller() -
 
 def test_what_is_not_known_says_why() -> None:
     before = InstallationFacts(namespace="ops", release="kp")
-    (old,) = ValuesWalk(before).next_hop((), start="1.0.14", lands="1.1.10")
+    (old,) = ValuesWalk(before).next_hop((), start="1.0.14", target_release="1.1.10")
     assert (old.rows, old.unread, old.release) == ((), VALUES_NOT_STORED, "kp")
     unread = GivenChart(chart="karpenter", release="", namespace="", origin="", unread="secrets: forbidden")
-    (hop,) = ValuesWalk(installed(unread)).next_hop((), start="1.0.14", lands="1.1.10")
+    (hop,) = ValuesWalk(installed(unread)).next_hop((), start="1.0.14", target_release="1.1.10")
     assert (hop.rows, hop.unread) == ((), "secrets: forbidden")
-    assert ValuesWalk(None).next_hop((), start="", lands="1.1.10") == ()
+    assert ValuesWalk(None).next_hop((), start="", target_release="1.1.10") == ()
 
 
 def a_plan() -> Runbook:

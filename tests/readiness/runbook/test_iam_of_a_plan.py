@@ -144,7 +144,7 @@ def test_a_runbook_prints_each_policy_once_in_a_hop(name: str, way: str) -> None
     for hop in runbook(found).hops:
         texts = [each.text for one in hop.steps for each in one.remedies if each.how == "iam"]
         lines = [line for text in texts for line in text.splitlines()]
-        for policy in added(found, hop.lands.hop):
+        for policy in added(found, hop.target.hop):
             made = f"--policy-name {policy.policy} " if policy.role else f"make the policy {policy.policy} of"
             assert len([line for line in lines if made in line]) == 1
 

@@ -88,7 +88,7 @@ def changing(remedy: Remedy) -> list[str]:
 
 def every(found: Runbook) -> Iterator[tuple[str, RunbookStage, Finding | None, Remedy]]:
     for hop in found.hops:
-        yield from ((hop.lands.hop, *row) for row in steps(hop))
+        yield from ((hop.target.hop, *row) for row in steps(hop))
 
 
 def test_there_are_enough_of_them_and_each_generation_is_among_them() -> None:
@@ -130,9 +130,9 @@ def test_versions_never_go_back(name: str) -> None:
             assert release is not None, version
             assert before is None or release >= before, (hop, chart, version)
             newest[chart] = release
-    lands = [parse(hop.lands.release) for hop in found.hops]
-    assert all(one is not None for one in lands)
-    assert lands == sorted(lands, key=lambda one: (one.major, one.minor_number, one.patch) if one else (0, 0, 0))
+    releases = [parse(hop.target.release) for hop in found.hops]
+    assert all(one is not None for one in releases)
+    assert releases == sorted(releases, key=lambda one: (one.major, one.minor_number, one.patch) if one else (0, 0, 0))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,8 +222,8 @@ def test_a_later_hop_asks_for_nothing_that_an_earlier_one_asks_for(name: str) ->
                 continue
             for row in finding.evidence:
                 cause = (finding.id, row.kind, row.namespace, row.name, row.path, row.wanted)
-                assert cause not in told, (cause, told.get(cause), hop.lands.hop)
-                told[cause] = hop.lands.hop
+                assert cause not in told, (cause, told.get(cause), hop.target.hop)
+                told[cause] = hop.target.hop
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -36,7 +36,7 @@ def upgraded(installed: InstallationFacts) -> HopUpgrades:
         values=(HelmValue("logLevel", '"debug"'),),
     )  # fmt: skip
     asked = of("controller_off_bad_patches", remedies=(Remedy(how="helm", text="x", change=change),))
-    return HelmWalk(installed).next_hop([asked], start="1.1.1", lands="1.14.1")
+    return HelmWalk(installed).next_hop([asked], start="1.1.1", target_release="1.14.1")
 
 
 def test_crds_that_nobody_keeps_do_not_make_helm_the_tool_of_a_controller_that_terraform_keeps() -> None:

@@ -112,7 +112,7 @@ def finish_journeys(row: Campaign, *names: str) -> None:
     for member in _of(row, names).filter(journey__state="running").select_related("cluster"):
         ended(member, "succeeded")
         if member.cluster is not None:
-            scanned(member.cluster, release=member.lands)
+            scanned(member.cluster, release=member.target_release)
 
 
 def ended(member: CampaignMember, state: str, **columns: Any) -> None:

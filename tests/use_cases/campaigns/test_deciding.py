@@ -169,7 +169,7 @@ def test_who_approved_the_journey_alone_does_not_count_for_a_deletion(ada, cleo,
     plan = a_plan(blue, remove(risk="destructive"), action=step.definition["action"])
     made = a_rollout(blue, plan_value=plan, author=ada)
     settled = SettledBefore(
-        source="campaign", destroys={journey.lands: (plan.action,)}, objects=deleted_objects(plan) or (),
+        source="campaign", destroys={journey.target_release: (plan.action,)}, objects=deleted_objects(plan) or (),
         cluster=step_rollouts.outline_of(made).cluster, covered=True,
     )  # fmt: skip
     journey.choices = journey.choices | {"settled": msgspec.to_builtins(settled)}

@@ -72,7 +72,7 @@ def test_a_wave_waits_for_soak_and_for_a_person(ada, cleo, three):
     stage.finish_journeys(row)
     assert (stage.advanced(row).wait_code, row.needs_person) == ("soak", False)
     stage.move_ends_back(row, timedelta(seconds=601))
-    CampaignMember.objects.filter(pk=first.pk).update(lands=stage.TO_RELEASE)
+    CampaignMember.objects.filter(pk=first.pk).update(target_release=stage.TO_RELEASE)
     assert (stage.advanced(row).wait_code, row.needs_person) == ("person", True)
     assert "campaign.needs_person" in stage.notified_topics()
     agree = member_decisions.open_wave

@@ -26,7 +26,7 @@ from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.journeys.test_outline import CLUSTER, removals, told
 from tests.use_cases.people import actor, person
 
-LANDS, NOTE = journeys.TO_RELEASE, "quotas and roles were compared"
+TARGET_RELEASE, NOTE = journeys.TO_RELEASE, "quotas and roles were compared"
 PERMITTED, ROOM, ELSEWHERE = "controller_permitted", "aws_has_room", "policy_size_fits"
 NO_AWS, OTHER = ("aws_not_asked",), ("part_unread",)
 LATER = "0.34.5"
@@ -37,7 +37,7 @@ SETTLED = SettledBefore(
     note=NOTE,
     accepts=True,
     weighed={
-        LANDS: WeighedChecks(
+        TARGET_RELEASE: WeighedChecks(
             {
                 PERMITTED: AskedCheck("unknown", NO_AWS),
                 ROOM: AskedCheck("fail", ("one", "two")),
@@ -51,7 +51,7 @@ SETTLED = SettledBefore(
         ),
         LATER: WeighedChecks({ELSEWHERE: AskedCheck("unknown", NO_AWS)}),
     },
-    actions={LANDS: ("roll_nodes",)},
+    actions={TARGET_RELEASE: ("roll_nodes",)},
     cluster=told(taint()).cluster,
     nodes=10,
     covered=True,
@@ -95,24 +95,26 @@ def step(*checks: str, action: str = "") -> JourneyStep:
 )
 def test_a_step_is_weighed_as_it_was_shown(check, now, wanted):
     here = {"cluster": SETTLED.cluster, "now": {check: now}}
-    assert is_weighed(SETTLED, step(check), lands=LANDS, **here) is wanted
+    assert is_weighed(SETTLED, step(check), target_release=TARGET_RELEASE, **here) is wanted
     for other in ({"note": ""}, {"covered": False}, {"cluster": "another one"}):
         changed = msgspec.structs.replace(SETTLED, **other)
-        assert not is_weighed(changed, step(check), lands=LANDS, **here)
-    assert not is_weighed(SETTLED, step(check), lands="0.35.9", **here)
-    assert not is_weighed(SETTLED, step(check, "never_shown"), lands=LANDS, **here)
+        assert not is_weighed(changed, step(check), target_release=TARGET_RELEASE, **here)
+    assert not is_weighed(SETTLED, step(check), target_release="0.35.9", **here)
+    assert not is_weighed(SETTLED, step(check, "never_shown"), target_release=TARGET_RELEASE, **here)
 
 
 def test_without_a_check_there_is_nothing_to_weigh_and_failing_ones_need_an_approver():
     here = {"cluster": SETTLED.cluster, "now": {ROOM: AskedCheck("fail", ("two",))}}
-    assert is_weighed(SETTLED, step(ROOM), lands=LANDS, **here)
-    assert not is_weighed(SETTLED, step(), lands=LANDS, **here)
-    assert not is_weighed(msgspec.structs.replace(SETTLED, accepts=False), step(ROOM), lands=LANDS, **here)
+    assert is_weighed(SETTLED, step(ROOM), target_release=TARGET_RELEASE, **here)
+    assert not is_weighed(SETTLED, step(), target_release=TARGET_RELEASE, **here)
+    assert not is_weighed(
+        msgspec.structs.replace(SETTLED, accepts=False), step(ROOM), target_release=TARGET_RELEASE, **here
+    )
 
 
 def covered(*steps, settled=SETTLED, limit="high", **more) -> bool:
     made = told(*steps, **({"action": "roll_nodes"} | more))
-    return covers_unseen(settled, step(action="roll_nodes"), outline=made, lands=LANDS, limit=limit)
+    return covers_unseen(settled, step(action="roll_nodes"), outline=made, target_release=TARGET_RELEASE, limit=limit)
 
 
 def test_a_plan_that_could_not_be_shown_is_covered_within_what_was():
@@ -131,13 +133,15 @@ def test_a_plan_that_could_not_be_shown_is_covered_within_what_was():
 
 
 OLD = DestroyedObject(kind="Provisioner", name="default", uid="u-1")
-DESTROYS = msgspec.structs.replace(SETTLED, destroys={LANDS: ("remove_legacy",)}, objects=(OLD,))
+DESTROYS = msgspec.structs.replace(SETTLED, destroys={TARGET_RELEASE: ("remove_legacy",)}, objects=(OLD,))
 
 
-def destroying(*objects: DestroyedObject, settled=DESTROYS, lands=LANDS, action="remove_legacy", **more) -> bool:
+def destroying(
+    *objects: DestroyedObject, settled=DESTROYS, target_release=TARGET_RELEASE, action="remove_legacy", **more
+) -> bool:
     made = told(remove(risk="destructive"), action=action, **more)
     what = step(action=action)
-    return covers_destroying(settled, what, outline=made, deletes=objects or None, lands=lands)
+    return covers_destroying(settled, what, outline=made, deletes=objects or None, target_release=target_release)
 
 
 def test_a_plan_that_deletes_is_covered_for_the_objects_that_were_shown_alone():
@@ -145,7 +149,7 @@ def test_a_plan_that_deletes_is_covered_for_the_objects_that_were_shown_alone():
     for other in ({"uid": "u-2"}, {"name": "other"}, {"kind": "AWSNodeTemplate"}, {"manager": "Flux a/b"}):
         assert not destroying(OLD, msgspec.structs.replace(OLD, **other))
     assert not destroying()
-    assert not destroying(OLD, lands=LATER)
+    assert not destroying(OLD, target_release=LATER)
     assert not destroying(OLD, action="forced_deletion")
     assert not destroying(OLD, identity=IDENTITY)
     assert not destroying(OLD, doubts={"s001": "not provable"})

@@ -87,10 +87,10 @@ class TestPausing:
     def test_a_rollout_that_just_ended_keeps_no_journey_running(self, working, ada, monkeypatch):
         made = with_rollout(working, "blue")
         assert made.state == "running"
-        Rollout.objects.filter(pk=made.pk).update(wish="abort")
+        Rollout.objects.filter(pk=made.pk).update(stop_request="abort")
         lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
         made.refresh_from_db()
-        assert (journeys_of(working)["blue"], made.wish) == ("paused", "abort")
+        assert (journeys_of(working)["blue"], made.stop_request) == ("paused", "abort")
 
     def test_all_stop_with_one_where_the_recipe_says_so(self, ada, cleo, three):
         row = begun(ada, cleo, stop_all=True)
@@ -118,7 +118,7 @@ class TestResuming:
     def test_one_that_waits_for_a_window_is_resumed_when_it_may(self, working, ada):
         made = with_rollout(working, "blue")
         lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
-        Rollout.objects.filter(pk=made.pk).update(state="paused", wish="", cause_code="pause")
+        Rollout.objects.filter(pk=made.pk).update(state="paused", stop_request="", cause_code="pause")
         Policy.objects.create(frozen=True, frozen_why="fair")
         lifecycle.resume_campaign(working.pk, person(ada), by=actor(ada))
         stage.advanced(working)
@@ -178,7 +178,7 @@ class TestResuming:
     def test_one_whose_rollout_stopped_by_itself_is_looked_at_first(self, working, ada):
         made = with_rollout(working, "blue")
         lifecycle.pause_campaign(working.pk, person(ada), by=actor(ada))
-        Rollout.objects.filter(pk=made.pk).update(state="paused", wish="", cause_code="gate")
+        Rollout.objects.filter(pk=made.pk).update(state="paused", stop_request="", cause_code="gate")
         with pytest.raises(Conflict) as refused:
             lifecycle.resume_campaign(working.pk, person(ada), by=actor(ada))
         assert (refused.value.code, refused.value.message.partition(":")[0]) == ("rollout_paused", "blue")
@@ -257,7 +257,9 @@ class TestTold:
         bea = of_group("bea", "pink")
         with visibility_scope(VisibilityScope(permissions_of(bea))):
             row = stage.drafted(bea, name="of bea")
-            CampaignMember.objects.filter(campaign=row).update(lands="0.33.10", shown={"cluster": "", "name": "pink"})
+            CampaignMember.objects.filter(campaign=row).update(
+                target_release="0.33.10", shown={"cluster": "", "name": "pink"}
+            )
             Campaign.objects.filter(pk=row.pk).update(state="previewed")
             with pytest.raises(Conflict) as refused:
                 approvals.request_campaign_approval(row.pk, person(bea), by=actor(bea))

@@ -37,7 +37,7 @@ class TestPreview:
     def test_the_steps_are_those_of_the_next_hop(self, shop, ada):
         stage.scanned(shop)
         row = stage.advanced(stage.drafted(shop, ada))
-        assert (row.hop, row.starts, row.lands) == (stage.HOP, stage.FROM_RELEASE, stage.TO_RELEASE)
+        assert (row.hop, row.starts, row.target_release) == (stage.HOP, stage.FROM_RELEASE, stage.TO_RELEASE)
         assert [kind for kind, _ in stage.steps(row)] == ["rollout", "outside", "wait", "outside"]
         assert Rollout.objects.get().state == "draft"
 

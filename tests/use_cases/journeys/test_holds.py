@@ -106,7 +106,7 @@ def paused(row, who, *, with_rollout=True):
     """Paused with a hold; its rollout stands still."""
     pause_journey(row.pk, person(who), by=actor(who), hold_disruption=True)
     if with_rollout:
-        Rollout.objects.filter(pk=stage.work(row).pk).update(state="paused", wish="", cause_code="asked")
+        Rollout.objects.filter(pk=stage.work(row).pk).update(state="paused", stop_request="", cause_code="asked")
     row.refresh_from_db()
     return row
 
@@ -145,12 +145,12 @@ class TestJourneys:
 
     def test_it_begins_only_when_the_request_under_way_has_ended(self, at_work, shop, ada):
         row = paused(at_work, ada, with_rollout=False)
-        assert stage.work(row).wish == "pause"
+        assert stage.work(row).stop_request == "pause"
         stage.advanced(row)
         stage.planned(shop, LOW)
         stage.advanced(row, 3)
         assert (newest(row, "hold").state, JourneyHold.objects.get().wait_code) == ("approved", "busy")
-        Rollout.objects.filter(pk=stage.work(row).pk).update(state="paused", wish="")
+        Rollout.objects.filter(pk=stage.work(row).pk).update(state="paused", stop_request="")
         stage.advanced(row)
         assert newest(row, "hold").state == "running"
 
@@ -303,7 +303,7 @@ class TestJourneys:
 
     def test_a_hold_of_its_own_is_not_started_beside_a_paused_journey(self, at_work, shop, ada):
         pause_journey(at_work.pk, person(ada), by=actor(ada))
-        Rollout.objects.filter(pk=stage.work(at_work).pk).update(state="paused", wish="", cause_code="asked")
+        Rollout.objects.filter(pk=stage.work(at_work).pk).update(state="paused", stop_request="", cause_code="asked")
         alone = {"state": "approved", "beside": True, "author": ada}
         hold = a_rollout(shop, LOW, action="hold_disruption", **alone)
         release = a_rollout(shop, LOW, action="release_disruption", **alone)

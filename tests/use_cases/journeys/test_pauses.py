@@ -67,8 +67,8 @@ def step(action="", *, release=""):
 
 def woven(*steps, names=(CARRIER, POOLS), here=None):
     hop = a_hop(*names)
-    lands = [step(one.action, release=hop.lands.release) if one.release else one for one in steps]
-    found = with_pauses(lands, hop, installed=here or installed(carrier()))
+    reordered = [step(one.action, release=hop.target.release) if one.release else one for one in steps]
+    found = with_pauses(reordered, hop, installed=here or installed(carrier()))
     return [(one.action or one.kind, one.parameters.get("deliveries")) for one in found]
 
 

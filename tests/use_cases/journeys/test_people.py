@@ -75,8 +75,8 @@ class TestPeople:
         stage.advanced(row, 2)
         pause_journey(row.pk, person(ada), by=actor(ada))
         made.refresh_from_db()
-        assert (Journey.objects.get(pk=row.pk).state, made.wish) == ("paused", "pause")
-        Rollout.objects.filter(pk=made.pk).update(state="paused", wish="")
+        assert (Journey.objects.get(pk=row.pk).state, made.stop_request) == ("paused", "pause")
+        Rollout.objects.filter(pk=made.pk).update(state="paused", stop_request="")
         resume_journey(row.pk, person(ada), by=actor(ada))
         made.refresh_from_db()
         assert (Journey.objects.get(pk=row.pk).state, made.state) == ("running", "running")
@@ -87,7 +87,7 @@ class TestPeople:
         stage.advanced(row, 2)
         abort_journey(row.pk, person(ada), reason="another day", by=actor(ada))
         made.refresh_from_db()
-        assert (Journey.objects.get(pk=row.pk).state, made.wish) == ("aborted", "abort")
+        assert (Journey.objects.get(pk=row.pk).state, made.stop_request) == ("aborted", "abort")
 
     def test_abort_withdraws_a_plan_that_was_not_started(self, running, shop, ada):
         row = stage.advanced(running, 2)

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
-from migrations_app.models.journey import JourneyRollout, JourneyStepRow, JourneyWayBack
+from migrations_app.models.journey import JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.journeys.rollback import rollback_of
@@ -104,7 +104,7 @@ class TestTheWay:
         people.tick(row.pk, person(ada), step="j01", note="the role was detached", by=actor(ada))
         row.refresh_from_db()
         assert (row.state, row.cause_code, states(row)[:3]) == ("paused", "taken_back", ["ready", "waiting", "waiting"])
-        assert not JourneyWayBack.objects.exists()
+        assert not JourneyRollback.objects.exists()
         verbs = [verb for verb in stage.verbs(row) if "back" in verb]
         assert verbs == ["journey.taking_back", "journey.step_taken_back", "journey.step_taken_back"]
         event = AuditEvent.objects.get(verb="journey.taking_back")
@@ -233,8 +233,8 @@ class TestWhatStopsIt:
         made = agreed(row, cleo)
         pause_journey(row.pk, person(ada), by=actor(ada))
         made.refresh_from_db()
-        assert made.wish == "pause"
-        Rollout.objects.filter(pk=made.pk).update(state="paused", wish="")
+        assert made.stop_request == "pause"
+        Rollout.objects.filter(pk=made.pk).update(state="paused", stop_request="")
         resume_journey(row.pk, person(ada), by=actor(ada))
         assert states(row)[1] == "undoing"
         KillSwitch.objects.create(on=True, why="stop")
@@ -242,7 +242,7 @@ class TestWhatStopsIt:
         assert (row.state, row.cause_code, states(row)[1]) == ("paused", "kill_switch", "undoing")
         abort_journey(row.pk, person(ada), reason="enough", by=actor(ada))
         made.refresh_from_db()
-        assert made.wish == "abort"
+        assert made.stop_request == "abort"
 
     def test_a_scan_has_to_show_the_release_before(self, halfway, shop, ada):
         third = JourneyStepRow.objects.get(journey=halfway, step="j03")

@@ -68,7 +68,7 @@ def approve(journey: str) -> None:
 def tick(journey: str, step: str, note: str) -> None:
     from migrations_app.use_cases.journeys import steps
 
-    steps.tick(uuid.UUID(journey), _person("ada"), step=step, note=note, by=_actor("ada"))
+    steps.confirm_step(uuid.UUID(journey), _person("ada"), step=step, note=note, by=_actor("ada"))
 
 
 def back(journey: str, step: str) -> list[list[str]]:
@@ -132,7 +132,7 @@ def standing(journey: str) -> dict[str, Any]:
     steps = JourneyStepRow.objects.filter(journey=row)
     return {
         "state": row.state, "cause": row.cause_code, "words": row.cause, "waits": row.wait_code, "hop": row.hop,
-        "lands": row.lands,
+        "lands": row.target_release,
         "steps": [[one.step, one.kind, one.state, one.definition["action"], list(one.definition["checks"])]
                   for one in steps],
         "proofs": {one.step: one.evidence for one in steps if one.evidence},

@@ -28,8 +28,10 @@ from tests.use_cases.rollouts.building import (
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
-@pytest.mark.parametrize(("wish", "state"), [("pause", "paused"), ("abort", "aborted")])
-def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy, complaints, wish, state):  # A10
+@pytest.mark.parametrize(("stop_request", "state"), [("pause", "paused"), ("abort", "aborted")])
+def test_what_was_sent_is_settled_before_a_wish_is_heard(
+    server, cluster, proxy, complaints, stop_request, state
+):  # A10
     target, read = node(server)
     other, whole = node(server, "node-2")
     row = rollout(cluster, tainting(target, read), tainting(other, whole))
@@ -39,7 +41,7 @@ def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy,
 
         def conclude(work, attempt_id, *, outcome):
             if outcome.outcome == "unknown":
-                Rollout.objects.filter(pk=row.pk).update(wish=wish)
+                Rollout.objects.filter(pk=row.pk).update(stop_request=stop_request)
             real(work, attempt_id, outcome=outcome)
 
         patched.setattr(journal, "record_outcome", conclude)
@@ -145,7 +147,7 @@ def test_a_worker_that_is_told_to_stop_gives_the_cluster_back(server, cluster, m
         with pytest.raises(SystemExit):
             worker.advance(row.pk, holder="w")
     row.refresh_from_db()
-    assert (row.worker_attempts, lease.take(cluster.pk, "next") is not None) == (0, True)
+    assert (row.worker_attempts, lease.acquire(cluster.pk, "next") is not None) == (0, True)
 
 
 def _crashing(*_, **__):
@@ -168,6 +170,6 @@ def test_a_message_that_comes_thrice_changes_nothing_more(server, cluster, compl
 def test_nobody_works_at_a_cluster_that_somebody_holds(server, cluster):  # A13
     target, read = node(server)
     row = rollout(cluster, tainting(target, read))
-    fence = lease.take(cluster.pk, "other")
+    fence = lease.acquire(cluster.pk, "other")
     assert (worker.advance(row.pk, holder="w"), outcomes(row)) == (False, [])
     lease.release(fence)

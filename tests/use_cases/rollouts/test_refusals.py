@@ -106,7 +106,7 @@ def test_a_server_that_is_away_is_waited_for_and_then_a_person_is_called(server,
 
 def test_whoever_waits_for_a_server_still_hears_a_wish(server, cluster, proxy):  # A10
     target, read = node(server)
-    row = rollout(cluster, tainting(target, read), wish="abort")
+    row = rollout(cluster, tainting(target, read), stop_request="abort")
     proxy.add("answer", "GET", "kube-system", times=1000, status=503)
     assert ended(advanced(row, most=1)) == ("aborted", "asked")
 

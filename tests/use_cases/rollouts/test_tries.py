@@ -42,7 +42,7 @@ def test_a_worker_whose_lease_ran_out_is_not_taken_for_dead(row, monkeypatch):  
 def test_a_worker_that_was_overtaken_writes_nothing(row, monkeypatch):  # A14
     def overtaken() -> None:
         run_out(row)
-        assert lease.take(row.cluster_id, "next") is not None
+        assert lease.acquire(row.cluster_id, "next") is not None
         Rollout.objects.filter(pk=row.pk).update(worker_attempts=2)
 
     at(monkeypatch, "before_intent", overtaken)

@@ -6,7 +6,7 @@ from axes.models import AccessAttempt
 from migrations_app.errors import InvalidInput
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch, Policy
-from migrations_app.queries.rollouts.policies import policy_row, switch_now
+from migrations_app.queries.rollouts.policies import kill_switch_state, policy_row
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from migrations_app.use_cases.audit.log import sealed
 from migrations_app.web.rollouts import policies
@@ -102,10 +102,10 @@ def test_two_people_lift_the_kill_switch(ada, gil, hanna):  # A36
     assert ada.post("/kill-switch", {"do": "ask"}).status_code == 403
     gil.post("/kill-switch", {"do": "ask"})
     alone = gil.post("/kill-switch", {"do": "lift"})
-    assert (alone.status_code, "second_person" in text(alone), switch_now().on) == (403, True, True)
+    assert (alone.status_code, "second_person" in text(alone), kill_switch_state().on) == (403, True, True)
     assert "A second person has to turn it off." in text(gil.get("/kill-switch"))
     hanna.post("/kill-switch", {"do": "lift"})
-    assert switch_now().on is False
+    assert kill_switch_state().on is False
 
 
 def test_no_reason_no_stop(gil):
@@ -115,7 +115,7 @@ def test_no_reason_no_stop(gil):
 
 def test_a_word_that_is_none_of_ours_does_nothing(gil):
     assert gil.post("/kill-switch", {"do": "explode"}).status_code == 200
-    assert switch_now().on is False
+    assert kill_switch_state().on is False
 
 
 def test_the_password_again_counts_for_ten_minutes(cleo):  # A44

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 
 from migrations_app.models.policy import KillSwitch
-from migrations_app.models.rollout import Approval, Exported, Rollout
+from migrations_app.models.rollout import Approval, Rollout, RolloutBackup
 from tests.builders_rollouts import NONCE, a_line, a_rollout, an_approval, remove, taint
 from tests.web.pages import text
 
@@ -41,7 +41,7 @@ def test_the_straight_way(ada, cleo, shop, woken):
     assert (state(row), row.started_by_name, woken[-1]) == ("running", "ada", (row.pk, "advance_rollout"))
     act(cleo, row, "pause")
     row.refresh_from_db()
-    assert row.wish == "pause"
+    assert row.stop_request == "pause"
 
 
 def test_sent_twice_it_is_done_once_and_leads_to_the_same_place(ada, shop, woken):  # R33, A11
@@ -163,7 +163,7 @@ def test_going_on_and_ending(ada, cleo, shop, woken):
     assert (state(row), woken) == ("running", [(row.pk, "advance_rollout")])
     act(ada, row, "abort")
     row.refresh_from_db()
-    assert (row.state, row.wish) == ("running", "abort")
+    assert (row.state, row.stop_request) == ("running", "abort")
 
 
 def test_a_start_that_nobody_confirmed_changes_nothing(ada, cleo, shop):
@@ -202,17 +202,19 @@ def test_no_form_for_an_action_that_is_not_chosen_here(ada, shop, action):
 
 
 def test_exports_come_as_one_file_for_those_who_act(ada, ben, shop, settings):
-    from migrations_app.use_cases.rollouts.backups import export
+    from migrations_app.use_cases.rollouts.backups import store_backup
 
     row = a_rollout(shop, author=ada.user)
     target = taint().change.target
-    export(row, target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default", "uid": "u"}})
+    store_backup(
+        row, target, read={"apiVersion": "v1", "kind": "Provisioner", "metadata": {"name": "default", "uid": "u"}}
+    )
     answer = ada.get(f"/rollouts/{row.pk}/exports")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/yaml; charset=utf-8")
     assert answer["Content-Disposition"] == f'attachment; filename="rollout-{row.pk}.yaml"'
     assert ("kind: Provisioner" in answer.content.decode(), "uid" in answer.content.decode()) == (True, False)
     assert ben.get(f"/rollouts/{row.pk}/exports").status_code == 403
-    Exported.objects.all().delete()
+    RolloutBackup.objects.all().delete()
     assert ada.get(f"/rollouts/{row.pk}/exports").status_code == 404
 
 

@@ -54,5 +54,5 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         )
         for row in evidence
     )
-    note = "Only the Job goes; land on the next patch of the minor, which needs none"
+    note = "Only the Job goes; upgrade to the next patch of the minor, which needs none"
     yield in_cluster(group(*looks, *jobs, notes=(note,)))

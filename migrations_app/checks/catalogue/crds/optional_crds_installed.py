@@ -72,6 +72,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 def _agreed(row: Evidence) -> PersonTask:
     return PersonTask(
         what=f"agree which Helm release keeps {row.name}, and take it out of the values of the other",
-        why=f"the CRD {row.seen}, whose owners use it too; Helm refuses to land {CRD_CHART} where that chart adds it",
+        why=f"the CRD {row.seen}, whose owners use it too; Helm refuses {CRD_CHART} where that chart adds it",
         done=f"one Helm release alone keeps {row.name}",
     )

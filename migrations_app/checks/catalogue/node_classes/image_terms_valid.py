@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for place, term in terms:
             path = f"{AMI_TERMS}[{place}]"
             yield from _term(node_class, path, term=term, alone=len(terms) == 1)
-            yield from _alias(node_class, f"{path}.alias", alias=term.get("alias"), landing=case.step.release)
+            yield from _alias(node_class, f"{path}.alias", alias=term.get("alias"), target=case.step.release)
 
 
 def _names_family(term: dict[str, Any]) -> bool:
@@ -68,10 +68,10 @@ def _term(node_class: EC2NodeClass, path: str, *, term: dict[str, Any], alone: b
         yield at_field(node_class, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted=ALONE)
 
 
-def _alias(node_class: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[JudgeResult]:
+def _alias(node_class: EC2NodeClass, path: str, *, alias: object, target: Release) -> Iterator[JudgeResult]:
     if alias is not None and not isinstance(alias, str):
         yield Unknown(f"EC2NodeClass {node_class.name}: {path} is not {TEXT}")
-    elif alias is not None and (flaw_pair := alias_flaw(alias, beside=text(node_class, FAMILY), landing=landing)):
+    elif alias is not None and (flaw_pair := alias_flaw(alias, beside=text(node_class, FAMILY), target_release=target)):
         yield at_field(node_class, path, seen=flaw_pair[0], wanted=flaw_pair[1])
 
 

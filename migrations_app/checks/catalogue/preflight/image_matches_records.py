@@ -53,7 +53,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
     home, release = no_option(row.namespace), no_option(row.value("release"))
-    note = "Look for the image's tag or digest among the values, and take it out of the file of the next landing:"
+    note = "Look for the image's tag or digest among the values, and take it out of the file of the next upgrade:"
     values_pipe = ((*HELM, home, "get", "values", release, "--all"), ("grep", "-nE", "tag:|digest:"))
     get_deployment = ("kubectl", "-n", home, "get", "deployment", no_option(row.name), "-o", "yaml")
     runs = Observation(pipe=(get_deployment, ("grep", "-E", "image:|/version:")))

@@ -46,10 +46,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lands = case.step.release
-    if any(missing_fixes(lands)):
-        task = PersonTask(what="take a later hop for the rest", why=f"not every fix is in {lands}, on which this lands")
+    target_release = case.step.release
+    if any(missing_fixes(target_release)):
+        task = PersonTask(
+            what="take a later hop for the rest", why=f"not every fix is in {target_release}, the target version"
+        )
     else:
-        reason = f"its target version {lands} has the fix: CRDs first, then the controller"
+        reason = f"its target version {target_release} has the fix: CRDs first, then the controller"
         task = PersonTask(what="take the hop", why=reason)
     yield in_cluster(task)

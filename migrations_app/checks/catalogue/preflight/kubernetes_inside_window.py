@@ -60,7 +60,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         return
     highest = newest_patch_for(case.step.release, seen)
     quickly = "pass through this hop quickly: no patch of it reaches higher"
-    task = f"land on {highest} instead" if highest else quickly
+    task = f"upgrade to {highest} instead" if highest else quickly
     reason = f"a control plane cannot be taken back below {seen}"
     yield in_cluster(PersonTask(what=task, why=reason))
 

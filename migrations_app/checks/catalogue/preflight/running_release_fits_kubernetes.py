@@ -64,9 +64,9 @@ def _supporting_patch(running: Release, minor: str) -> Release | None:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     fitting = evidence[0].value("fitting")
-    reason = f"the hop lands on {case.step.release}, which is judged on its own"
+    reason = f"the target version {case.step.release} is judged on its own"
     if fitting:
-        task = PersonTask(what=f"land on {fitting} first where the hop has to wait", why=reason)
+        task = PersonTask(what=f"upgrade to {fitting} first where the hop has to wait", why=reason)
     else:
         task = PersonTask(what="take the hop: no patch of the running minor fits", why=reason)
     yield in_cluster(task)

@@ -52,7 +52,7 @@ def _renamed(case: CheckContext) -> tuple[str, ...]:
 
 
 def _others(case: CheckContext) -> tuple[OutsideRow, ...]:
-    return outside_between("queries", case.step.start, landing=case.step.release)
+    return outside_between("queries", case.step.start, target_release=case.step.release)
 
 
 @check.advise

@@ -31,7 +31,7 @@ POD_FIELDS: Final = ("dnsPolicy", "hostNetwork", "nodeSelector", "tolerations", 
 """Chart values that set the pod field of the same name."""
 WITHOUT_EFFECT: Final = (
     "controller.containerName",
-    "controller.image",  # named for the landing, which sets the image of its release
+    "controller.image",  # named for the upgrade, which sets the image of its release
     "controller.logEncoding",
     "controller.logLevel",
     "controller.securityContext",

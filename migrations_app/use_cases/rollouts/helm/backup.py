@@ -10,7 +10,7 @@ from migrations_app.actions.undo import restorable
 from migrations_app.clients.helm.records import ReleaseRecord
 from migrations_app.conversion.chart_values.trees import hidden
 from migrations_app.models.rollout import Rollout
-from migrations_app.use_cases.rollouts.backups import HIDDEN, DiffSides, seal_backup
+from migrations_app.use_cases.rollouts.backups import HIDDEN, DiffSides, store_sealed_backup
 from migrations_app.use_cases.rollouts.helm.planning import HelmPreview
 
 
@@ -24,8 +24,8 @@ def export_release(row: Rollout, helm_preview: HelmPreview) -> None:
         "objects": [restorable(tree) for tree in former.objects().values()],
     }
     full = _document(run, former) | {"values": former.values, "manifest": former.manifest}
-    seal_backup(row, run.former.path, plain=msgspec.json.encode(public, order="deterministic"))
-    seal_backup(row, run.former.path + HIDDEN, plain=msgspec.json.encode(full, order="deterministic"))
+    store_sealed_backup(row, run.former.path, plain=msgspec.json.encode(public, order="deterministic"))
+    store_sealed_backup(row, run.former.path + HIDDEN, plain=msgspec.json.encode(full, order="deterministic"))
 
 
 def _document(run: HelmRun, former: ReleaseRecord) -> dict[str, object]:

@@ -124,7 +124,7 @@ def _upgrade(
     running = detect_running_release(inventory)
     to = planned_release(inventory, running, wanted=str(parameters.get("release") or ""))
     packed = chart_for(str(parameters.get("source") or "oci"), chart=chart, tag=as_tag(to))
-    changes = typed_changes(inventory, last.values, chart=chart, start=running.release, lands=to)
+    changes = typed_changes(inventory, last.values, chart=chart, start=running.release, target_release=to)
     for key, text in changes:
         leaf = key.rpartition(".")[2]
         if text and hidden({leaf: msgspec.json.decode(text)}) != {leaf: msgspec.json.decode(text)}:

@@ -39,7 +39,7 @@ FRESH_SECONDS = 3.0
 DEADLINE_SECONDS = 40.0
 """How long the lease has to last for a change: the deadline of its request, plus the age of the last check."""
 PATIENCE_SECONDS = 10.0
-ENDING = frozenset({Rollout.Wish.ABORT.value, "kill_switch", "moved"})
+ENDING = frozenset({Rollout.StopRequest.ABORT.value, "kill_switch", "moved"})
 """Stop codes that end a run at once; a pause takes effect after the run."""
 
 
@@ -80,7 +80,7 @@ class RunWatch:
 
     def _ends(self) -> str:
         try:
-            if not lease.lasts(self.work.fence, DEADLINE_SECONDS) and not lease.renew(self.work.fence):
+            if not lease.is_valid_for(self.work.fence, DEADLINE_SECONDS) and not lease.renew(self.work.fence):
                 return "another worker took over"
             with transaction.atomic():
                 journal.refuse_if_stopped(self.work)

@@ -24,33 +24,39 @@ ValueEdits = tuple[tuple[str, str], ...]
 
 
 def typed_changes(
-    inventory: Inventory, values: dict[str, Any], *, chart: str, start: Release | None, lands: Release
+    inventory: Inventory, values: dict[str, Any], *, chart: str, start: Release | None, target_release: Release
 ) -> ValueEdits:
     """Dotted keys with their new value as JSON, or empty text if the key is removed; empty if nothing has to change."""
     if start is None:
         return ()
-    report = evaluate(CollectResult(inventory, ()), target=str(lands)).report if start != lands else None
-    return hop_changes(report, values, chart=chart, start=start, lands=lands)
+    report = (
+        evaluate(CollectResult(inventory, ()), target=str(target_release)).report if start != target_release else None
+    )
+    return hop_changes(report, values, chart=chart, start=start, target_release=target_release)
 
 
 def hop_changes(
-    report: Report | None, values: dict[str, Any], *, chart: str, start: Release, lands: Release
+    report: Report | None, values: dict[str, Any], *, chart: str, start: Release, target_release: Release
 ) -> ValueEdits:
     """The changes as in `typed_changes`, by the findings of a report that has the hop; by the tables alone without a
     report.
     """
-    edits = _check_edits(report, chart=chart, start=start, lands=lands) if report else ()
-    tables = convert_values(laid(values, edits, prune=True), chart=chart, start=start, lands=lands).changes
+    edits = _check_edits(report, chart=chart, start=start, target_release=target_release) if report else ()
+    tables = convert_values(
+        laid(values, edits, prune=True), chart=chart, start=start, target_release=target_release
+    ).changes
     by_key = dict(edits) | {table.key: table.text for table in tables}
     after = laid(values, by_key.items(), prune=True)
     return tuple(by_key.items()) if after != values else ()
 
 
-def _check_edits(report: Report, *, chart: str, start: Release, lands: Release) -> ValueEdits:
+def _check_edits(report: Report, *, chart: str, start: Release, target_release: Release) -> ValueEdits:
     """The changes of that chart's values that the checks of the hop require together with the upgrade."""
-    hop = next((step.hop for step in report.target.path if step.release == str(lands)), "")
+    hop = next((step.hop for step in report.target.path if step.release == str(target_release)), "")
     findings = [check for check in report.checks if check.hop == hop]
-    upgrade = HelmWalk(report.cluster.installed).next_hop(findings, start=str(start), lands=str(lands))
+    upgrade = HelmWalk(report.cluster.installed).next_hop(
+        findings, start=str(start), target_release=str(target_release)
+    )
     return tuple(
         (helm_value.key, helm_value.text) for helm_value in (upgrade.controller if chart == CHART else upgrade.crds)
     )
@@ -73,4 +79,4 @@ def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> Val
         raise Unavailable(f"{delivery.display_name} could not be read, or is gone", code="not_seen")
     values = values_in(read, place_of(delivery))
     to = planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
-    return typed_changes(scene.inventory, values, chart=delivery.chart, start=scene.running.release, lands=to)
+    return typed_changes(scene.inventory, values, chart=delivery.chart, start=scene.running.release, target_release=to)
