@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _rows(case: CheckContext) -> tuple[OutsideRow, ...]:
-    return outside_between("sources", case.step.start, landing=case.step.release)
+    return outside_between("sources", case.hop.start, landing=case.hop.release)
 
 
 @check.advise

@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lands = case.step.release
+    lands = case.hop.release
     if any(missing_fixes(lands)):
         task = PersonTask(what="take a later hop for the rest", why=f"not every fix is in {lands}, on which this lands")
     else:
