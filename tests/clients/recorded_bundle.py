@@ -1,4 +1,4 @@
-"""A bundle that is written from a ClusterApi without a scan: lists in order, each begun again when its token expires."""
+"""A bundle that is written from a ClusterApi without a scan: each list is begun again when its token expires."""
 
 from collections.abc import Iterable
 from contextlib import suppress
