@@ -227,20 +227,20 @@ def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str
     return crds(Crds(version=version, service=service, stored=stored, labels=HELM_LABEL, annotations=marks))
 
 
-def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29") -> PathHop:
-    """Returns the step of that hop on the path from `start` to the newest release. Raises LookupError if there
+def path_hop_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29") -> PathHop:
+    """Returns that hop of the path from `start` to the newest release. Raises LookupError if there
     is none.
 
-    If that path skips the minor, as it may once newer minors are known, the step is taken from a path that ends at the
+    If that path skips the minor, as it may once newer minors are known, the hop is taken from a path that ends at the
     minor.
     """
     found = path(start, kubernetes=kubernetes)
-    if hop not in found.hops and find(hop) is not None and hop not in HOPS:
+    if hop not in found.hop_names and find(hop) is not None and hop not in HOPS:
         found = path(start, target=hop, kubernetes=kubernetes)
-    step = next((step for step in found.steps if step.hop == hop), None)
-    if step is None:
-        raise LookupError(f"the path from {start} has no hop {hop}: {found.hops}")
-    return step
+    path_hop = next((path_hop for path_hop in found.hops if path_hop.name == hop), None)
+    if path_hop is None:
+        raise LookupError(f"the path from {start} has no hop {hop}: {found.hop_names}")
+    return path_hop
 
 
 def case_at(hop: str, cluster: ACluster, *, start: str = "") -> CheckContext:
@@ -250,8 +250,8 @@ def case_at(hop: str, cluster: ACluster, *, start: str = "") -> CheckContext:
     inventory = cluster.build()
     running = facts.detect_running_release(inventory)
     version = next((one.git_version for one in inventory.version.items), "")
-    step = step_at(hop, start=start or str(running.release), kubernetes=kubernetes_minor(version))
-    return CheckContext(inventory, step, running, stage_of(inventory, running), NOW)
+    path_hop = path_hop_at(hop, start=start or str(running.release), kubernetes=kubernetes_minor(version))
+    return CheckContext(inventory, path_hop, running, stage_of(inventory, running), NOW)
 
 
 def finding_of(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:

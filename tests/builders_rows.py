@@ -20,8 +20,8 @@ from migrations_app.readiness.report import (
     NodeCounts,
     OwnedNode,
     PartLine,
-    PathStep,
     Report,
+    ReportHop,
     Target,
 )
 from migrations_app.readiness.verdict import hop_line
@@ -97,7 +97,7 @@ def a_report(
         "scanned_at": NOW.isoformat(),
         "complete": all(part.seen for part in parts),
         "parts": tuple(parts),
-        "target": Target("1.4.0", tuple(_step(hop) for hop in hops)),
+        "target": Target("1.4.0", tuple(_report_hop(hop) for hop in hops)),
         "hops": lines,
         "checks": tuple(checks),
         "nodes": NodeCounts(len(nodes), by_owner),
@@ -106,10 +106,10 @@ def a_report(
     return Report(**(whole | more))
 
 
-def _step(hop: str) -> PathStep:
+def _report_hop(hop: str) -> ReportHop:
     release = hop.rstrip("+") + ".10"
     window = KubernetesWindow("1.23", "1.28")
-    return PathStep(
+    return ReportHop(
         hop=hop, release=release, rollback_to=("0.31.4",), kubernetes=window, kubernetes_fits=True, why="the last one"
     )
 

@@ -17,7 +17,7 @@ from tests.fakes.aws_inventory import an_inventory, controller, node_class
 PLACE = AwsPlace(region="eu-west-1", cluster="shop", account="444455556666")
 SITE = AwsSite(cluster="shop", region="eu-west-1", account="444455556666")
 ARN = "arn:aws:iam::444455556666:role/karpenter"
-STEPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"))
+HOPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"))
 NODES = "KarpenterNodeRole-shop"
 EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 
@@ -72,7 +72,7 @@ def saw_roles(
 
 
 def a_sheet(
-    *roles: ControllerRole, steps: tuple[tuple[str, str], ...] = STEPS, running: str = "0.31.4", **more: Any
+    *roles: ControllerRole, hops: tuple[tuple[str, str], ...] = HOPS, running: str = "0.31.4", **more: Any
 ) -> IamSheet:
     """Returns the IAM sheet of such an inventory."""
-    return iam_sheet(saw_roles(*roles, **more), steps=steps, running=running)
+    return iam_sheet(saw_roles(*roles, **more), hops=hops, running=running)

@@ -1,4 +1,8 @@
-"""Durations as text."""
+"""Durations as text, for pages and reports.
+
+A terminal's time line (use_cases/rehearsals/text.py), a badge (readiness/outputs/badge.py) and the time since a moment
+(templatetags/formatting.py) have words of their own.
+"""
 
 from datetime import timedelta
 

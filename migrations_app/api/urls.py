@@ -39,7 +39,7 @@ from migrations_app.api.clusters.labels import ClusterLabelsView
 from migrations_app.api.clusters.runbook import ClusterPlanView
 from migrations_app.api.clusters.views import ClustersView, ClusterView
 from migrations_app.api.conversions import ConversionsView
-from migrations_app.api.feed import FeedView
+from migrations_app.api.events import EventsView
 from migrations_app.api.fleet.burndown import BurndownOfView
 from migrations_app.api.fleet.saved_views import SavedViewDetailView, SavedViewsView
 from migrations_app.api.fleet.scans import FleetScansView, FleetScanView
@@ -172,7 +172,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("fleet/scans/<uuid:id>", FleetScanView, name="api-fleet-scan"),
     *_with_slash("audit", AuditView, name="api-audit"),
     *_with_slash("audit/export", AuditExportView, name="api-audit-export"),
-    *_with_slash("events", FeedView, name="api-events"),
+    *_with_slash("events", EventsView, name="api-events"),
     *_with_slash("plans", PlansView, name="api-plans"),
     *_with_slash("plans/<uuid:id>", PlanView, name="api-plan"),
     *_with_slash("plans/<uuid:id>/ask", PlanApprovalRequestView, name="api-plan-ask"),

@@ -18,7 +18,7 @@ from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.deletions import forecast_objects
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.karpenter.versions import minor_order, parse, parse_minor
-from migrations_app.readiness.report import PathStep, Report
+from migrations_app.readiness.report import Report, ReportHop
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 
 MINUTES_A_NODE = 6
@@ -67,13 +67,13 @@ def member_preview(
     return msgspec.structs.replace(preview, hops=previews, objects=forecast_objects(report) if deletes else ())
 
 
-def hops_to(target: str, path: Sequence[PathStep], *, running: str | None) -> tuple[tuple[PathStep, ...], str]:
+def hops_to(target: str, path: Sequence[ReportHop], *, running: str | None) -> tuple[tuple[ReportHop, ...], str]:
     """Returns the path's hops up to that hop, release or minor (empty: the next hop), and a code if there are none."""
     if running is None:
         return (), "release_unknown"
     if not target:
         return tuple(path[:1]), "" if path else "reached"
-    ends = [place for place, step in enumerate(path) if target in (step.hop, step.release, parse_minor(step.release))]
+    ends = [place for place, hop in enumerate(path) if target in (hop.hop, hop.release, parse_minor(hop.release))]
     if ends:
         return tuple(path[: ends[-1] + 1]), ""
     return (), "reached" if _has_reached(running, target) else "target_not_on_path"

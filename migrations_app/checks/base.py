@@ -184,10 +184,10 @@ class Finding(CheckValue, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """The input of a check: one inventory at one hop. `step.release` is the target version of the hop."""
+    """The input of a check: one inventory at one hop. `hop.release` is the target version."""
 
     inventory: Inventory
-    step: PathHop
+    hop: PathHop
     running: DetectedRelease
     stage: str
     now: str
@@ -195,15 +195,11 @@ class CheckContext:
     owned: Ownership | None = None
     """Owners of the nodes, if already computed: that takes 0.1 s for 2,000 nodes."""
     planned_kubernetes: str = ""
-    """The planned Kubernetes minor that the release of this step has to support; empty if none is planned."""
+    """The planned Kubernetes minor that the release of this hop has to support; empty if none is planned."""
 
     @property
     def ownership(self) -> Ownership:
         return self.owned or ownership(self.inventory)
-
-    @property
-    def hop(self) -> str:
-        return self.step.hop
 
 
 Judge = Callable[[CheckContext], Iterable[JudgeResult]]

@@ -84,7 +84,7 @@ class _Outcome(NamedTuple):
 
 def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
     """One finding for each check that applies to the hop, in the order of the checks."""
-    return within_size_limit(tuple(answer(check, case).finding for check in checks if check.applies(case.hop)))
+    return within_size_limit(tuple(answer(check, case).finding for check in checks if check.applies(case.hop.name)))
 
 
 def within_size_limit(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -227,8 +227,8 @@ def _capped(finding: Finding, results: tuple[JudgeResult, ...]) -> Finding:
 
 def _severity(check: Check, case: CheckContext, *, settled: _Outcome) -> Severity:
     if settled.reason is not None and settled.reason.code == "aws_not_asked":
-        return check.severity_without_aws(case.hop)
-    return check.severity_for(case.hop)
+        return check.severity_without_aws(case.hop.name)
+    return check.severity_for(case.hop.name)
 
 
 def _finding(
@@ -242,7 +242,7 @@ def _finding(
 ) -> Finding:
     return Finding(
         id=check.id,
-        hop=case.hop,
+        hop=case.hop.name,
         phase=check.phase,
         title=check.title,
         status=settled.status,

@@ -40,19 +40,19 @@ from migrations_app.karpenter.versions import (
 class PathHop:
     """One hop of a path, with its target patch and what it requires."""
 
-    hop: str
+    name: str
     start: Release
     release: Release
     """The release to install: never a patch known to be bad."""
     kubernetes: SupportedKubernetes
     kubernetes_fits: bool | None = None
-    """Whether the cluster's Kubernetes, upgraded as earlier steps require, is supported; None if it is not known."""
+    """Whether the cluster's Kubernetes, upgraded as earlier hops require, is supported; None if it is not known."""
     kubernetes_change: str = ""
-    """What has to happen to Kubernetes before the step; empty if nothing has to."""
+    """What has to happen to Kubernetes before the hop; empty if nothing has to."""
     rollback_to: tuple[Release, ...] = ()
     """Releases one can roll back to, `start` first if it is among them; empty if no way back is known."""
     rollback_unsupported: tuple[Release, ...] = ()
-    """Those of `rollback_to` that do not support the Kubernetes that runs after the step."""
+    """Those of `rollback_to` that do not support the Kubernetes that runs after the hop."""
     rollback_caveats: tuple[str, ...] = ()
     mandatory: bool = True
     why: str = ""
@@ -63,24 +63,24 @@ class PathHop:
 
     @property
     def entered(self) -> tuple[str, ...]:
-        """Every minor whose changes come with this step; the last one is that of `release`."""
+        """Every minor whose changes come with this hop; the last one is that of `release`."""
         own = () if self.release.minor == self.start.minor else (self.release.minor,)
         return (*self.skipped, *own)
 
 
 def walk(start: Release, goal: Release, *, kubernetes: str | None, table: Table) -> tuple[PathHop, ...]:
-    """The steps from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
+    """The hops from `start` to `goal`; `kubernetes` is the cluster's minor, or None if it is not known."""
     path_hops: list[PathHop] = []
     position, minor = start, kubernetes
     for target_release in targets(start, goal, kubernetes=kubernetes, table=table):
-        step = _step(position, target_release, kubernetes=minor, table=table)
-        path_hops.append(step)
+        path_hop = _path_hop(position, target_release, kubernetes=minor, table=table)
+        path_hops.append(path_hop)
         position = target_release
-        minor = minor and max(minor, step.kubernetes.min, key=minor_order)
+        minor = minor and max(minor, path_hop.kubernetes.min, key=minor_order)
     return tuple(path_hops)
 
 
-def _step(start: Release, target_release: Release, *, kubernetes: str | None, table: Table) -> PathHop:
+def _path_hop(start: Release, target_release: Release, *, kubernetes: str | None, table: Table) -> PathHop:
     row = row_of(target_release, table=table)
     hop = hop_of(target_release, start=start)
     stop = hops.named(hop)
@@ -91,7 +91,7 @@ def _step(start: Release, target_release: Release, *, kubernetes: str | None, ta
     unsupported = _outgrown(back, raised, table=table)
     skipped = _skipped(start, target_release, table=table)
     return PathHop(
-        hop=hop,
+        name=hop,
         start=start,
         release=target_release,
         kubernetes=window,
@@ -129,7 +129,7 @@ def _notes(
 
 
 def _leaving(start: Release, *, row: MinorRelease, table: Table) -> str:
-    """A note about the patch that the step starts from, if the stop has one and a newer patch is available."""
+    """A note about the patch that the hop starts from, if the stop has one and a newer patch is available."""
     stop = next((stop for stop in hops.STOPS if stop.last and stop.spans(start)), None)
     start_row = find(start, table=table)
     if stop is None or start_row is None or not start_row.leave_from:
@@ -188,11 +188,13 @@ def _outgrown_caveat(unsupported: tuple[Release, ...], kubernetes: str | None) -
 
 
 def stay(running: Release, *, kubernetes: str | None = None, table: Table = RELEASES) -> PathHop | None:
-    """The running release as a step to itself, used to judge a cluster with no hop left.
+    """The running release as a hop to itself, used to judge a cluster with no hop left.
 
     None for a minor that is not in the table.
     """
-    return None if find(running, table=table) is None else _step(running, running, kubernetes=kubernetes, table=table)
+    return (
+        None if find(running, table=table) is None else _path_hop(running, running, kubernetes=kubernetes, table=table)
+    )
 
 
 UNKNOWN = "unknown_target"
@@ -265,22 +267,22 @@ __all__ = ["HOPS", "STOPS", "Path", "PathHop", "hop_of", "path", "resolve_target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
-    """The path from `current` to `target`; no steps means that nothing is left to do."""
+    """The path from `current` to `target`; no hops means that nothing is left to do."""
 
     current: Release
     target: Release
-    steps: tuple[PathHop, ...] = ()
+    hops: tuple[PathHop, ...] = ()
     notes: tuple[str, ...] = ()
     assumed: bool = False
     """True if `current` is the oldest candidate of a range and not a detected release."""
 
     @property
-    def hops(self) -> tuple[str, ...]:
-        return tuple(step.hop for step in self.steps)
+    def hop_names(self) -> tuple[str, ...]:
+        return tuple(hop.name for hop in self.hops)
 
     @property
     def next(self) -> PathHop | None:
-        return self.steps[0] if self.steps else None
+        return self.hops[0] if self.hops else None
 
 
 def path(
@@ -293,7 +295,7 @@ def path(
     """The path to `target`: a release, a minor, a hop, or None for the newest known release.
 
     Raises InvalidInput with the codes no_karpenter, unknown_current, unknown_target, bad_target,
-    target_below_current and bad_kubernetes. Without `kubernetes` the steps do not say whether it fits.
+    target_below_current and bad_kubernetes. Without `kubernetes` the hops do not say whether it fits.
     """
     start, notes = _start(current, table=table)
     minor = _kubernetes(kubernetes)
@@ -302,9 +304,9 @@ def path(
     if target is None and goal < start:
         newer = f"{start} is newer than the tables know, which end at {goal}"
         return replace(whole_path, target=start, notes=(*notes, newer))
-    steps = walk(start, goal, kubernetes=minor, table=table)
-    unread = ("Kubernetes version not known: whether it fits was not judged",) if steps and minor is None else ()
-    return replace(whole_path, steps=steps, notes=(*notes, *unread))
+    hops = walk(start, goal, kubernetes=minor, table=table)
+    unread = ("Kubernetes version not known: whether it fits was not judged",) if hops and minor is None else ()
+    return replace(whole_path, hops=hops, notes=(*notes, *unread))
 
 
 class SupportedTarget(NamedTuple):
@@ -323,7 +325,7 @@ def planned_kubernetes(
     if window is not None and window.holds(minor):
         return f"Kubernetes {minor}, as planned, is supported by {current} already"
     current_support = f"{current} supports {window}" if window else f"what {current} supports is not known"
-    first = next((step for step in targets if step.kubernetes.holds(minor)), None)
+    first = next((target for target in targets if target.kubernetes.holds(minor)), None)
     if first is not None:
         return (
             f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {current_support}"

@@ -8,7 +8,6 @@ from migrations_app.models import (
     campaign,
     checkpoint,
     cluster,
-    feed,
     journey,
     monitoring,
     notification,
@@ -20,6 +19,7 @@ from migrations_app.models import (
     rollout,
     sample_twin,
     scan,
+    scan_event,
     service,
 )
 
@@ -29,7 +29,6 @@ __all__ = [
     "campaign",
     "checkpoint",
     "cluster",
-    "feed",
     "journey",
     "monitoring",
     "notification",
@@ -41,5 +40,6 @@ __all__ = [
     "rollout",
     "sample_twin",
     "scan",
+    "scan_event",
     "service",
 ]

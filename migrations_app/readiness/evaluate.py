@@ -39,8 +39,8 @@ from migrations_app.readiness.report import (
     HopLine,
     KubernetesWindow,
     NodeCounts,
-    PathStep,
     Report,
+    ReportHop,
     ScanResult,
     Stage,
     TablesEnd,
@@ -131,8 +131,8 @@ class _ClusterState:
     @property
     def hops_to_check(self) -> tuple[PathHop, ...]:
         """The hops to check: those of the path, or the running release itself if no hop is left."""
-        if self.path is None or self.path.steps:
-            return self.path.steps if self.path else ()
+        if self.path is None or self.path.hops:
+            return self.path.hops if self.path else ()
         running_hop = stay(self.path.current, kubernetes=kubernetes_minor(self.kubernetes))
         return () if running_hop is None else (running_hop,)
 
@@ -193,9 +193,9 @@ def _permissions(known: _ClusterState) -> IamSheet | None:
     """Returns the IAM sheet; None if no Karpenter for AWS runs, which is the only one that needs it."""
     if known.stage == "no_karpenter" or known.running.other_provider:
         return None
-    steps = known.path.steps if known.path else ()
+    hops = known.path.hops if known.path else ()
     running = str(known.running.release) if known.running.release else ""
-    return iam_sheet(known.inventory, steps=[(step.hop, str(step.release)) for step in steps], running=running)
+    return iam_sheet(known.inventory, hops=[(hop.name, str(hop.release)) for hop in hops], running=running)
 
 
 def _uninstall_findings(
@@ -209,10 +209,10 @@ def _uninstall_findings(
         return ()
     newest_row = RELEASES[-1]
     release = newest_row.newest
-    step = PathHop(
-        hop=LEFT_BEHIND_HOP, start=release, release=release, kubernetes=newest_row.kubernetes_window(release)
+    hop = PathHop(
+        name=LEFT_BEHIND_HOP, start=release, release=release, kubernetes=newest_row.kubernetes_window(release)
     )
-    context = CheckContext(inventory, step, running, stage, inventory.taken_at)
+    context = CheckContext(inventory, hop, running, stage, inventory.taken_at)
     findings = run([check for check in checks if check.id in LEFT_BEHIND_CHECKS], context)
     was_installed = bool(inventory.crds.items) or not is_whole(inventory.crds)
     open_findings = [
@@ -226,10 +226,9 @@ def _uninstall_findings(
 def _report(known: _ClusterState, collected: CollectResult, *, findings: tuple[Finding, ...]) -> Report:
     legacy = facts.legacy(known.inventory, known.owned)
     current_line = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
-    steps = known.path.steps if known.path else ()
-    hops = [step.hop for step in steps]
-    lines_ahead = hop_lines(hops, findings)
-    if not steps and findings:
+    hops = known.path.hops if known.path else ()
+    lines_ahead = hop_lines([hop.name for hop in hops], findings)
+    if not hops and findings:
         line_of_findings = hop_line(findings[0].hop, findings)
         current_line = (
             line_of_findings
@@ -273,24 +272,24 @@ def _target(known: _ClusterState) -> Target:
     planned_path = known.path
     if planned_path is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())
-    targets = [SupportedTarget(step.hop, str(step.release), step.kubernetes) for step in planned_path.steps]
+    targets = [SupportedTarget(hop.name, str(hop.release), hop.kubernetes) for hop in planned_path.hops]
     planned = (planned_kubernetes(planned_path.current, targets, minor=known.planned),) if known.planned else ()
     return Target(
-        str(planned_path.target), tuple(_step(step) for step in planned_path.steps), (*planned_path.notes, *planned)
+        str(planned_path.target), tuple(_report_hop(hop) for hop in planned_path.hops), (*planned_path.notes, *planned)
     )
 
 
-def _step(step: PathHop) -> PathStep:
-    return PathStep(
-        hop=step.hop,
-        release=str(step.release),
-        rollback_to=tuple(str(release) for release in step.rollback_to),
-        rollback_unsupported=tuple(str(release) for release in step.rollback_unsupported),
-        kubernetes=KubernetesWindow(step.kubernetes.min, step.kubernetes.max),
-        kubernetes_fits=step.kubernetes_fits,
-        mandatory=step.mandatory,
-        why=step.why,
-        needs=step.needs,
-        notes=step.notes,
-        caveats=step.rollback_caveats,
+def _report_hop(hop: PathHop) -> ReportHop:
+    return ReportHop(
+        hop=hop.name,
+        release=str(hop.release),
+        rollback_to=tuple(str(release) for release in hop.rollback_to),
+        rollback_unsupported=tuple(str(release) for release in hop.rollback_unsupported),
+        kubernetes=KubernetesWindow(hop.kubernetes.min, hop.kubernetes.max),
+        kubernetes_fits=hop.kubernetes_fits,
+        mandatory=hop.mandatory,
+        why=hop.why,
+        needs=hop.needs,
+        notes=hop.notes,
+        caveats=hop.rollback_caveats,
     )

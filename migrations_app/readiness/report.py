@@ -26,8 +26,8 @@ __all__ = [
     "NodeCounts",
     "OwnedNode",
     "PartLine",
-    "PathStep",
     "Report",
+    "ReportHop",
     "ScanResult",
     "Stage",
     "TablesEnd",
@@ -150,12 +150,12 @@ class KubernetesWindow(msgspec.Struct, frozen=True):
     max: str
 
 
-class PathStep(msgspec.Struct, frozen=True, kw_only=True):
+class ReportHop(msgspec.Struct, frozen=True, kw_only=True):
     hop: str
     release: str
     rollback_to: tuple[str, ...] = ()
     rollback_unsupported: tuple[str, ...] = ()
-    """Those of `rollback_to` that do not support the Kubernetes that runs after the step."""
+    """Those of `rollback_to` that do not support the Kubernetes that runs after the hop."""
     kubernetes: KubernetesWindow
     kubernetes_fits: bool | None = None
     mandatory: bool = True
@@ -178,7 +178,7 @@ class TablesEnd(msgspec.Struct, frozen=True):
 
 class Target(msgspec.Struct, frozen=True):
     release: str | None
-    path: tuple[PathStep, ...]
+    path: tuple[ReportHop, ...]
     notes: tuple[str, ...] = ()
 
 

@@ -112,10 +112,10 @@ class _Way:
         except InvalidInput:  # the target was reached
             return False
         hop = next(iter(runbook(report).hops), None)
-        step = self._path_hop()
-        if hop is None or step is None or any(hop.target.hop == way_hop.hop for way_hop in self.hops):
+        path_hop = self._path_hop()
+        if hop is None or path_hop is None or any(hop.target.hop == way_hop.hop for way_hop in self.hops):
             return False
-        played_hop = self._played(hop, step, report=report)
+        played_hop = self._played(hop, path_hop, report=report)
         self.hops.append(played_hop)
         return played_hop.stopped is None
 
@@ -124,11 +124,11 @@ class _Way:
         version = next(iter(inventory.version.items), None)
         minor = kubernetes_minor(version.git_version) if version else None
         upgrade_path = path(detect_running_release(inventory), target=self.request.target, kubernetes=minor)
-        return next(iter(upgrade_path.steps), None)
+        return next(iter(upgrade_path.hops), None)
 
-    def _played(self, hop: RunbookHop, step: PathHop, *, report: Report) -> WayHop:
+    def _played(self, hop: RunbookHop, path_hop: PathHop, *, report: Report) -> WayHop:
         findings = tuple(check for check in report.checks if check.hop == hop.target.hop)
-        played = list(self._steps(hop, step, findings=findings, report=report))
+        played = list(self._steps(hop, path_hop, findings=findings, report=report))
         self._refresh()
         return WayHop(
             hop=hop.target.hop,
@@ -140,7 +140,7 @@ class _Way:
         )
 
     def _steps(
-        self, hop: RunbookHop, step: PathHop, *, findings: tuple[Finding, ...], report: Report
+        self, hop: RunbookHop, path_hop: PathHop, *, findings: tuple[Finding, ...], report: Report
     ) -> Iterator[WayStep]:
         """Plays the steps up to the one that stops. The first step that brings the release or its CRDs marks the
         upgrade.
@@ -149,20 +149,20 @@ class _Way:
         steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
         rolled = {name for journey_step in steps if journey_step.kind == "rollout" for name in journey_step.checks}
         by_others = [finding for finding in findings if finding.id not in rolled]
-        ready = state_before_upgrade(noting(self.collected.inventory), by_others, step=step)
+        ready = state_before_upgrade(noting(self.collected.inventory), by_others, hop=path_hop)
         self.collected = replace(self.collected, inventory=ready)
         self._refresh()
         for journey_step in steps:
             brings = bool(journey_step.release) or journey_step.action == UPGRADE_CRDS
             if brings and not is_upgraded:
-                self._land(findings, step)
+                self._land(findings, path_hop)
                 is_upgraded = True
             way_step = self._step(journey_step)
             yield way_step
             if way_step.ends in ("stops", "not_planned"):
                 return
         if not is_upgraded:
-            self._land(findings, step)
+            self._land(findings, path_hop)
 
     def _step(self, journey_step: JourneyStep) -> WayStep:
         action = registry.find(journey_step.action) if journey_step.action else None
@@ -205,10 +205,10 @@ class _Way:
         fresh = with_parts(inventory, {name: seen.part(name) for name in self.read})
         self.collected = replace(self.collected, inventory=fresh)
 
-    def _land(self, findings: tuple[Finding, ...], step: PathHop) -> None:
+    def _land(self, findings: tuple[Finding, ...], path_hop: PathHop) -> None:
         """Applies the upgrade to the twin: the release runs, its CRDs exist, and the fixes of people are made."""
         self._refresh()
-        upgraded = state_after_upgrade(noting(self.collected.inventory), findings, step=step)
+        upgraded = state_after_upgrade(noting(self.collected.inventory), findings, hop=path_hop)
         self.collected = replace(self.collected, inventory=upgraded)
         for crd in upgraded.crds.items:
             self._define(crd)

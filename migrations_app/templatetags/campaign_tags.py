@@ -1,9 +1,12 @@
 """Texts and badges of campaigns, their waves and their clusters."""
 
+from datetime import timedelta
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from migrations_app.actions.spans import span_words
 from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.journey_tags import CAUSES as JOURNEY_CAUSES
@@ -100,10 +103,9 @@ def person_gate_word(code: str) -> str:
 
 
 @register.filter
-def hours_word(minutes: int) -> str:
-    """Returns minutes as hours and minutes."""
-    hours, rest = divmod(minutes, 60)
-    return _("{hours} h {rest} min").format(hours=hours, rest=rest) if hours else _("{rest} min").format(rest=rest)
+def minutes_span(minutes: int) -> str:
+    """Returns a number of minutes in its two largest units; an estimate of none is `0 min`."""
+    return span_words(timedelta(minutes=minutes)) if minutes else "0 min"
 
 
 @register.filter

@@ -67,7 +67,7 @@ def test_what_is_read_is_read_whole(clean: Clean) -> None:
 def test_later_hops_are_asked_too_and_do_not_crash(clean: Clean) -> None:
     report = judged(clean, objects(clean))
     # Where no hop is left, the running release itself is asked about.
-    assert {one.hop for one in report.checks} == ({step.hop for step in report.target.path} or {report.hops[-1].hop})
+    assert {one.hop for one in report.checks} == ({hop.hop for hop in report.target.path} or {report.hops[-1].hop})
 
 
 def test_objects_are_what_their_crds_allow(clean: Clean) -> None:

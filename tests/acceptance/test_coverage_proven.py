@@ -85,8 +85,8 @@ def test_a_person_is_told_on_the_way_that_crosses_it(row: OutsideRow) -> None:
     report = judged(clean, objects(clean))
     (finding,) = [
         one
-        for step in report.target.path
-        for one in at(report, step.hop)
+        for hop in report.target.path
+        for one in at(report, hop.hop)
         if one.id == TELLS[row.place] and row.search in one.summary
     ]
     assert finding.status == "manual"
@@ -109,8 +109,8 @@ def test_the_path_lands_first_where_the_way_back_opens(entry: str, on: str, clos
     for report in ways.values():
         (found,) = [one for one in at(report, hop) if one.id == "way_back_open"]
         assert found.status == "pass", entry
-        (step,) = [one for one in report.target.path if one.hop == hop]
-        assert before not in map(parse, step.rollback_to)
+        (report_hop,) = [one for one in report.target.path if one.hop == hop]
+        assert before not in map(parse, report_hop.rollback_to)
     assert ways[opened].target.path[0].hop == hop
 
 

@@ -131,16 +131,16 @@ def test_a_runbook_of_v1beta1_leads_where_the_walk_says(
     kubeconfig.chmod(0o600)
     load(clean_apiserver, [free(one) for one in documents])
     start = collected(name, as_list(documents, kubernetes=clean.kubernetes)).inventory
-    ahead = path(detect_running_release(start), kubernetes=clean.kubernetes).steps
+    ahead = path(detect_running_release(start), kubernetes=clean.kubernetes).hops
     walk, version, ran = Walk(noting(start), all_checks()), "v1beta1", 0
-    for hop, step in zip(runbook(judged(clean, documents)).hops, ahead, strict=True):
+    for hop, path_hop in zip(runbook(judged(clean, documents)).hops, ahead, strict=True):
         for parts in (("before",), ("land", "after")):
             if "land" in parts:
-                version = land(clean_apiserver, step.release, start=start, before=version)
+                version = land(clean_apiserver, path_hop.release, start=start, before=version)
             for line in lines_of(hop, parts):
                 done = run(line, kubectl=kubectl, kubeconfig=kubeconfig)
                 assert (done.returncode, done.stderr) == (0, ""), line
                 ran += 1
-        walk.hop(step, last=False)
+        walk.hop(path_hop, last=False)
         assert held(clean_apiserver.admin, version) == said(walk.inventory), hop.target.release
     assert ran >= 2

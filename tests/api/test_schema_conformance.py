@@ -26,7 +26,7 @@ from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker, Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
-from migrations_app.api import feed
+from migrations_app.api import events
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
@@ -139,7 +139,7 @@ def no_throttle(settings: Settings) -> None:
 @pytest.fixture(autouse=True)
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A made-up `wait` of the events is not waited for."""
-    monkeypatch.setattr(feed, "pause", lambda _seconds: None)
+    monkeypatch.setattr(events, "pause", lambda _seconds: None)
 
 
 @pytest.fixture(autouse=True)

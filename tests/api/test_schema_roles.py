@@ -13,7 +13,7 @@ from hypothesis import settings as examples
 from pytest_django import Settings
 from schemathesis.specs.openapi.checks import missing_required_header, negative_data_rejection, positive_data_acceptance
 
-from migrations_app.api import feed
+from migrations_app.api import events
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from tests.access.stage import ROLES, SUBJECTS, Stage, set_up
@@ -40,7 +40,7 @@ def stage(db: None, settings: Settings) -> Stage:
 @pytest.fixture(autouse=True)
 def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A made-up `wait` of the events is not waited for."""
-    monkeypatch.setattr(feed, "pause", lambda _seconds: None)
+    monkeypatch.setattr(events, "pause", lambda _seconds: None)
 
 
 @pytest.fixture(autouse=True)

@@ -112,8 +112,8 @@ def walk_measured(scene: Scene) -> WalkFigures:
 
 def _walked(inventory: Inventory) -> tuple[float, int]:
     started = time.process_time()
-    steps = path(facts.detect_running_release(inventory), kubernetes=KUBERNETES).steps
-    hops = len(list(findings_of_hops(inventory, steps, checks=all_checks())))
+    path_hops = path(facts.detect_running_release(inventory), kubernetes=KUBERNETES).hops
+    hops = len(list(findings_of_hops(inventory, path_hops, checks=all_checks())))
     return time.process_time() - started, hops
 
 
@@ -153,8 +153,8 @@ def _judged(inventory: Inventory) -> tuple[float, tuple[Finding, ...]]:
 def _cases(inventory: Inventory) -> list[CheckContext]:
     running, owned = facts.detect_running_release(inventory), ownership(inventory)
     here = stage_of(inventory, running)
-    steps = path(running, kubernetes=KUBERNETES).steps
-    return [CheckContext(inventory, step, running, here, inventory.taken_at, owned) for step in steps]
+    hops = path(running, kubernetes=KUBERNETES).hops
+    return [CheckContext(inventory, hop, running, here, inventory.taken_at, owned) for hop in hops]
 
 
 def _decoded(scene: Scene, instances: list[Launched]) -> tuple[Inventory, float]:

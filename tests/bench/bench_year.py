@@ -306,8 +306,8 @@ def _scans(cluster: Any, snapshots: Sequence[Any]) -> None:
     """The scans behind them that are kept, and their numbered ends."""
     from django.utils import timezone
 
-    from migrations_app.models.feed import ScanEvent
     from migrations_app.models.scan import Scan
+    from migrations_app.models.scan_event import ScanEvent
     from migrations_app.use_cases.scans.retention import DONE_SCANS
 
     calls = {"list 200": 24, "get 200": 9, "get 404": 2}

@@ -94,7 +94,7 @@ def test_a_cluster_of_which_nothing_was_read_is_unknown_throughout(hop):
 def test_an_inventory_that_nobody_filled_in_passes_nothing():
     case = case_at("1.0", a_cluster())
     blank = Inventory(cluster="test", taken_at=NOW)
-    found = run(all_checks(), type(case)(blank, case.step, case.running, case.stage, case.now))
+    found = run(all_checks(), type(case)(blank, case.hop, case.running, case.stage, case.now))
     assert {finding.status for finding in found} == {"unknown"}
 
 

@@ -17,7 +17,7 @@ CUSTOM = {"spec.amiFamily": "Custom", "spec.userData": "#!/bin/bash\n/opt/start"
 def landing(version: str, *docs):
     """The finding of a hop to 1.0 that lands on that patch."""
     case = case_at("1.0", at("0.37.8", *docs))
-    case = replace(case, step=replace(case.step, release=release(version)))
+    case = replace(case, hop=replace(case.hop, release=release(version)))
     return run([next(one for one in all_checks() if one.id == CHECK)], case)[0]
 
 

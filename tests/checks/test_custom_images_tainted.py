@@ -37,7 +37,7 @@ def test_nodeadm_writes_the_taint_of_karpenters_part_unless_it_reads_a_file():
 
 def test_where_the_patch_insists_another_check_speaks():
     case = case_at("1.0", beta(CUSTOM))
-    case = replace(case, step=replace(case.step, release=release("1.0.5")))
+    case = replace(case, hop=replace(case.hop, release=release("1.0.5")))
     (finding,) = run([next(one for one in all_checks() if one.id == CHECK)], case)
     assert (finding.status, finding.summary) == (
         "not_applicable",

@@ -9,10 +9,10 @@ import pytest
 
 from migrations_app.clients.bundle.bundle import Bundle, open_bundle
 from migrations_app.clients.bundle.redaction import redacted_object
-from migrations_app.clients.bundle.writer import write_bundle
 from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.inventory.metric_queries import dashboards_collector
 from tests.clients.objects import Doc, doc
+from tests.clients.recorded_bundle import write_bundle
 from tests.fakes.cluster_api import FakeCluster
 
 CANARY = "canary-77aa"

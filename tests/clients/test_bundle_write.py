@@ -13,13 +13,14 @@ import pytest
 
 from migrations_app.clients.bundle.bundle import Bundle, RequestedPart, open_bundle
 from migrations_app.clients.bundle.redaction import redacted_object
-from migrations_app.clients.bundle.writer import Recording, write_bundle
+from migrations_app.clients.bundle.writer import Recording
 from migrations_app.clients.helm.releases import packed
 from migrations_app.clients.kubernetes.api import ListPage, Resource
 from migrations_app.errors import Expired, Forbidden, NotCollected, NotServed, ReadError, ServerFailed, TimedOut
 from migrations_app.inventory.objects.karpenter import CRD, HelmRelease
 from migrations_app.inventory.parse import with_marks
 from tests.clients.objects import Doc, as_json, crd, doc, node, pod, pool
+from tests.clients.recorded_bundle import write_bundle
 from tests.clients.test_helm import record, secret
 from tests.fakes.cluster_api import FakeCluster
 

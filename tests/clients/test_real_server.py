@@ -12,11 +12,11 @@ import pytest
 
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.bundle.bundle import open_bundle
-from migrations_app.clients.bundle.writer import write_bundle
 from migrations_app.clients.kubernetes.api import ClusterApi, Resource
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.errors import AddressRefused, Expired, Forbidden, NotServed, ReadError, TlsRefused, Unauthorized
+from tests.clients.recorded_bundle import write_bundle
 from tests.fakes.certificates import Authority
 from tests.servers.apiserver import ApiServer
 

@@ -11,12 +11,12 @@ LEAVING_BETA = "Upgrade to the latest patch of the running minor before 1.0: old
 
 
 def road(current: str, target: str | None = None, *, kubernetes: str | None = None) -> list[tuple[str, str]]:
-    return [(step.hop, str(step.release)) for step in path(current, target=target, kubernetes=kubernetes).steps]
+    return [(hop.name, str(hop.release)) for hop in path(current, target=target, kubernetes=kubernetes).hops]
 
 
 def only(current: str, target: str, *, kubernetes: str | None = None) -> PathHop:
-    (step,) = path(current, target=target, kubernetes=kubernetes).steps
-    return step
+    (hop,) = path(current, target=target, kubernetes=kubernetes).hops
+    return hop
 
 
 def texts(found: tuple[Release, ...]) -> list[str]:
@@ -35,7 +35,7 @@ def test_the_whole_road_from_alpha() -> None:
 
 
 @pytest.mark.parametrize(
-    ("current", "target", "kubernetes", "steps"),
+    ("current", "target", "kubernetes", "hops"),
     [
         ("0.27.3", "0.28", "1.25", [("0.28", "0.28.1")]),
         ("0.31.4", "0.32", "1.28", [("0.32", "0.32.10")]),
@@ -58,14 +58,14 @@ def test_the_whole_road_from_alpha() -> None:
         (NEWEST, None, "1.31", []),
     ],
 )
-def test_roads(current: str, target: str | None, kubernetes: str | None, steps: list[tuple[str, str]]) -> None:
-    assert road(current, target, kubernetes=kubernetes) == steps
+def test_roads(current: str, target: str | None, kubernetes: str | None, hops: list[tuple[str, str]]) -> None:
+    assert road(current, target, kubernetes=kubernetes) == hops
 
 
 @pytest.mark.parametrize("kubernetes", ["1.31", "v1.31.2-eks-1", "1.31+"])
 def test_1_0_on_kubernetes_1_31_lands_on_a_patch_that_supports_it(kubernetes: str) -> None:
-    step = only("0.37.8", "1.0", kubernetes=kubernetes)
-    assert (step.kubernetes, step.kubernetes_fits, step.kubernetes_change) == (
+    hop = only("0.37.8", "1.0", kubernetes=kubernetes)
+    assert (hop.kubernetes, hop.kubernetes_fits, hop.kubernetes_change) == (
         SupportedKubernetes("1.25", "1.31"),
         True,
         "",
@@ -73,26 +73,26 @@ def test_1_0_on_kubernetes_1_31_lands_on_a_patch_that_supports_it(kubernetes: st
 
 
 def test_kubernetes_has_to_be_raised_first() -> None:
-    step = only("0.33.12", "1.0", kubernetes="1.24")
+    hop = only("0.33.12", "1.0", kubernetes="1.24")
     wanted = "Before this step raise Kubernetes from 1.24 to 1.25; up to 1.28 fits both releases"
-    assert (step.kubernetes_fits, step.kubernetes_change) == (False, wanted)
-    assert wanted in step.notes
+    assert (hop.kubernetes_fits, hop.kubernetes_change) == (False, wanted)
+    assert wanted in hop.notes
 
 
 def test_kubernetes_once_raised_stays_raised() -> None:
-    steps = path("0.37.8", kubernetes="1.24").steps
-    assert [(step.hop, step.kubernetes_fits) for step in steps] == [
+    hops = path("0.37.8", kubernetes="1.24").hops
+    assert [(hop.name, hop.kubernetes_fits) for hop in hops] == [
         ("1.0", False),
         ("1.1+", True),
         (NEWEST_MINOR, False),
     ]
-    assert steps[-1].kubernetes_change.startswith("Before this step raise Kubernetes from 1.25 to 1.26")
+    assert hops[-1].kubernetes_change.startswith("Before this step raise Kubernetes from 1.25 to 1.26")
 
 
 def test_no_bridge_release_supports_the_clusters_kubernetes() -> None:
-    steps = path("0.32.10", target="1.0", kubernetes="1.31").steps
-    assert [(str(step.release), step.kubernetes_fits) for step in steps] == [("0.37.8", False), ("1.0.14", True)]
-    assert steps[0].kubernetes_change == (
+    hops = path("0.32.10", target="1.0", kubernetes="1.31").hops
+    assert [(str(hop.release), hop.kubernetes_fits) for hop in hops] == [("0.37.8", False), ("1.0.14", True)]
+    assert hops[0].kubernetes_change == (
         "0.37.8 supports Kubernetes 1.23 to 1.30 and the cluster runs 1.31, which cannot be taken back: "
         "pass through without staying, outside the supported window, or build a new cluster"
     )
@@ -101,12 +101,12 @@ def test_no_bridge_release_supports_the_clusters_kubernetes() -> None:
 def test_without_kubernetes_nothing_is_judged_and_that_is_said() -> None:
     found = path("0.37.8", target="1.0")
     assert found.notes == ("Kubernetes version not known: whether it fits was not judged",)
-    assert [(step.kubernetes_fits, step.kubernetes_change) for step in found.steps] == [(None, "")]
+    assert [(hop.kubernetes_fits, hop.kubernetes_change) for hop in found.hops] == [(None, "")]
 
 
-def test_a_step_in_full() -> None:
+def test_a_hop_in_full() -> None:
     assert only("1.0.14", "1.1", kubernetes="1.30") == PathHop(
-        hop="1.1+",
+        name="1.1+",
         start=release("1.0.14"),
         release=release("1.1.10"),
         kubernetes=SupportedKubernetes("1.25", "1.31"),
@@ -142,8 +142,8 @@ def test_ways_back_start_with_the_release_one_comes_from(current: str, target: s
 
 
 def test_a_start_that_cannot_take_over_again_is_told() -> None:
-    step = only("0.32.1", "0.37.8", kubernetes="1.29")
-    assert step.rollback_caveats == (
+    hop = only("0.32.1", "0.37.8", kubernetes="1.29")
+    assert hop.rollback_caveats == (
         "Rolling back to older patches may drift every node",
         "0.32.1, where this step starts, is not known to be able to take over again",
         "Kubernetes 1.29 is outside what these support: 0.33.12, 0.33.4, 0.32.10, 0.32.9",
@@ -151,9 +151,9 @@ def test_a_start_that_cannot_take_over_again_is_told() -> None:
 
 
 def test_what_is_passed_over_is_told() -> None:
-    step = only("1.1.10", "1.4", kubernetes="1.31")
-    assert (step.skipped, step.entered) == (("1.2", "1.3"), ("1.2", "1.3", "1.4"))
-    assert step.notes == ("Passes over 1.2 to 1.3: read their release notes too",)
+    hop = only("1.1.10", "1.4", kubernetes="1.31")
+    assert (hop.skipped, hop.entered) == (("1.2", "1.3"), ("1.2", "1.3", "1.4"))
+    assert hop.notes == ("Passes over 1.2 to 1.3: read their release notes too",)
     assert only("1.4.0", "1.4").entered == ()
 
 
@@ -166,12 +166,12 @@ def test_needs_of_skipped_minors_are_kept() -> None:
 
 
 def test_the_bridge_within_a_minor_says_why() -> None:
-    steps = path("0.35.2", target="1.0").steps
-    assert [step.notes for step in steps] == [
+    hops = path("0.35.2", target="1.0").hops
+    assert [hop.notes for hop in hops] == [
         (LEAVING_BETA,),
         ("Passes over 0.36 to 0.37: read their release notes too",),
     ]
-    assert [step.mandatory for step in steps] == [True, True]
+    assert [hop.mandatory for hop in hops] == [True, True]
 
 
 def test_a_newer_patch_of_the_running_minor_is_told_before_1_0() -> None:
@@ -193,19 +193,19 @@ def test_a_known_fault_of_the_running_release_is_told() -> None:
 def test_a_release_older_than_the_tables() -> None:
     found = path("0.27.3", target="0.32", kubernetes="1.27")
     assert found.notes == ("0.27.3 is older than 0.28, where the tables begin: read the notes of its minors first",)
-    assert found.hops == ("0.31", "0.32")
+    assert found.hop_names == ("0.31", "0.32")
 
 
 def test_a_release_newer_than_the_tables_has_nowhere_to_go() -> None:
     found = path(f"{NEXT_MINOR}.0")
-    assert (found.steps, found.target, found.next) == ((), release(f"{NEXT_MINOR}.0"), None)
+    assert (found.hops, found.target, found.next) == ((), release(f"{NEXT_MINOR}.0"), None)
     assert found.notes == (f"{NEXT_MINOR}.0 is newer than the tables know, which end at {NEWEST}",)
 
 
 def test_a_range_starts_from_its_oldest_release() -> None:
     running = DetectedRelease(minors=("0.33", "0.34"), how="shape of the CRDs", certainty="range")
     found = path(running, target="1.0", kubernetes="1.28")
-    assert (found.assumed, found.current, found.hops) == (True, release("0.33.0"), ("0.33+", "1.0"))
+    assert (found.assumed, found.current, found.hop_names) == (True, release("0.33.0"), ("0.33+", "1.0"))
     assert found.notes == ("only known to run 0.33 to 0.34; the path starts from the oldest, 0.33.0",)
 
 

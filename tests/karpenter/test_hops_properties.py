@@ -28,21 +28,21 @@ def walked(place: Place) -> Path:
 @given(PLACES)
 def test_it_strictly_increases_and_arrives(place: Place) -> None:
     found = walked(place)
-    landed = [found.current, *(step.release for step in found.steps)]
+    landed = [found.current, *(hop.release for hop in found.hops)]
     assert all(low < high for low, high in pairwise(landed))
     assert landed[-1] == found.target
-    assert [step.start for step in found.steps] == landed[:-1]
+    assert [hop.start for hop in found.hops] == landed[:-1]
 
 
 @given(PLACES)
 def test_it_lands_on_known_good_patches_only(place: Place) -> None:
-    assert {step.release for step in walked(place).steps} <= set(GOOD)
+    assert {hop.release for hop in walked(place).hops} <= set(GOOD)
 
 
 @given(PLACES)
 def test_it_skips_no_mandatory_stop(place: Place) -> None:
     found = walked(place)
-    visited = [found.current, *(step.release for step in found.steps)]
+    visited = [found.current, *(hop.release for hop in found.hops)]
     for stop in STOPS:
         if stop.strength == "mandatory" and stop.ahead_of(found.current) and beyond(found.target, stop.last):
             assert any(stop.spans(one) for one in visited)
@@ -54,10 +54,10 @@ def beyond(target: Release, minor: str) -> bool:
 
 @given(PLACES)
 def test_every_stop_is_left_from_a_patch_with_a_way_back(place: Place) -> None:
-    for step in walked(place).steps:
-        row = releases.row_of(step.start)
-        if row.leave_from and stop_of(step.start) != stop_of(step.release):
-            assert step.start >= release(row.leave_from)
+    for hop in walked(place).hops:
+        row = releases.row_of(hop.start)
+        if row.leave_from and stop_of(hop.start) != stop_of(hop.release):
+            assert hop.start >= release(row.leave_from)
 
 
 def stop_of(running: Release) -> str:
@@ -78,18 +78,18 @@ def test_kubernetes_is_judged_from_the_window_of_the_very_patch(
 ) -> None:
     found = walked(place)
     minor = place[2]
-    for step in found.steps:
-        assert step.kubernetes == releases.kubernetes_window(step.release)
-        assert step.kubernetes_fits == (None if minor is None else step.kubernetes.holds(minor))
-        assert bool(step.kubernetes_change) == (step.kubernetes_fits is False)
-        minor = minor and max(minor, step.kubernetes.min, key=minor_order)
+    for hop in found.hops:
+        assert hop.kubernetes == releases.kubernetes_window(hop.release)
+        assert hop.kubernetes_fits == (None if minor is None else hop.kubernetes.holds(minor))
+        assert bool(hop.kubernetes_change) == (hop.kubernetes_fits is False)
+        minor = minor and max(minor, hop.kubernetes.min, key=minor_order)
 
 
 @given(PLACES)
 def test_ways_back_are_older_known_and_good(place: Place) -> None:
-    for step in walked(place).steps:
-        assert all(back < step.release and back in GOOD for back in step.rollback_to)
-        assert len(set(step.rollback_to)) == len(step.rollback_to)
+    for hop in walked(place).hops:
+        assert all(back < hop.release and back in GOOD for back in hop.rollback_to)
+        assert len(set(hop.rollback_to)) == len(hop.rollback_to)
 
 
 @given(PLACES)
@@ -97,7 +97,7 @@ def test_what_is_skipped_and_landed_on_is_every_minor_between(
     place: Place,
 ) -> None:
     found = walked(place)
-    entered = [minor for step in found.steps for minor in step.entered]
+    entered = [minor for hop in found.hops for minor in hop.entered]
     between = releases.between(found.current.minor, found.target.minor)
     assert entered == [row.minor for row in between if row.minor != found.current.minor]
 
@@ -105,7 +105,7 @@ def test_what_is_skipped_and_landed_on_is_every_minor_between(
 @given(PLACES)
 def test_once_there_nothing_is_left(place: Place) -> None:
     found = walked(place)
-    assert path(found.target, target=found.target, kubernetes=place[2]).steps == ()
+    assert path(found.target, target=found.target, kubernetes=place[2]).hops == ()
 
 
 @given(st.text(max_size=30) | st.from_regex(r"v?[0-9]{1,2}\.[0-9]{1,2}(\.[0-9]{1,2})?", fullmatch=True), TARGETS)

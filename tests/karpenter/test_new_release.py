@@ -38,7 +38,7 @@ def table() -> Table:
 
 
 def road(table: Table, current: str, **wanted: str) -> list[tuple[str, str]]:
-    return [(step.hop, str(step.release)) for step in path(current, table=table, **wanted).steps]
+    return [(hop.name, str(hop.release)) for hop in path(current, table=table, **wanted).hops]
 
 
 def test_it_is_the_default_target_at_its_newest_good_patch(table: Table) -> None:
@@ -48,9 +48,9 @@ def test_it_is_the_default_target_at_its_newest_good_patch(table: Table) -> None
 
 
 def test_kubernetes_windows_that_do_not_touch_force_a_stop(table: Table) -> None:
-    steps = path("1.1.10", kubernetes="1.31", table=table).steps
-    assert [(step.hop, str(step.release)) for step in steps] == [(NEWEST_MINOR, NEWEST), (NEXT_MINOR, NEXT)]
-    assert [step.kubernetes_change for step in steps] == [
+    hops = path("1.1.10", kubernetes="1.31", table=table).hops
+    assert [(hop.name, str(hop.release)) for hop in hops] == [(NEWEST_MINOR, NEWEST), (NEXT_MINOR, NEXT)]
+    assert [hop.kubernetes_change for hop in hops] == [
         "",
         f"Before this step raise Kubernetes from 1.31 to {kubernetes(-3)}; up to {HIGHEST} fits both releases",
     ]
@@ -65,8 +65,8 @@ def test_windows_far_apart_force_as_many_stops_as_it_takes(table: Table) -> None
 
 def test_where_nothing_lies_between_both_are_raised_together() -> None:
     gap = (releases.row_of(release("1.1.0")), IMAGINARY)
-    (step,) = path("1.1.10", kubernetes="1.31", table=gap).steps
-    assert step.kubernetes_change == (
+    (hop,) = path("1.1.10", kubernetes="1.31", table=gap).hops
+    assert hop.kubernetes_change == (
         f"Raise Kubernetes from 1.31 to {kubernetes(-3)} together with this step: "
         f"1.1.10 supports no more than 1.31, {NEXT} no less than {kubernetes(-3)}"
     )
@@ -75,8 +75,8 @@ def test_where_nothing_lies_between_both_are_raised_together() -> None:
 def test_its_bad_patch_and_its_way_back(table: Table) -> None:
     bad = release(f"{NEXT_MINOR}.2")
     assert [row.why for row in releases.bad_reasons(bad, table=table)] == ["forgets its nodes"]
-    (step,) = path(NEWEST, kubernetes=HIGHEST, table=table).steps
-    assert step.rollback_to == (release(NEWEST),)
+    (hop,) = path(NEWEST, kubernetes=HIGHEST, table=table).hops
+    assert hop.rollback_to == (release(NEWEST),)
 
 
 def test_it_is_detected_by_shape(table: Table) -> None:

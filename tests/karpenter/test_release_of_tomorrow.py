@@ -72,7 +72,7 @@ cluster = lambda: (
 )
 found = {
     "detected": detect(ReleaseEvidence(image="public.ecr.aws/karpenter/controller:" + NEWEST_MINOR + ".0")).minors,
-    "path": [(step.hop, str(step.release)) for step in path("1.1.10", kubernetes="1.30").steps],
+    "path": [(hop.name, str(hop.release)) for hop in path("1.1.10", kubernetes="1.30").hops],
     "back": [str(one) for one in rollback_targets(release(NEWEST))],
     "iam": sorted(needed - before),
     "rule": next(describe(check).covers[-1] for check in all_checks() if check.id == "selected_labels_exist")[0],

@@ -27,8 +27,8 @@ from tests import upstream
 from tests.builders_sheet import (
     ARN,
     EVERYTHING,
+    HOPS,
     SITE,
-    STEPS,
     a_controller_role,
     a_document,
     a_sheet,
@@ -235,14 +235,14 @@ def test_without_permissions_it_still_lists_the_needs(part, why, detail):
 
 
 def test_a_release_beyond_the_tables():
-    sheet = a_sheet(a_controller_role(ADMIN), steps=(("9.9", "9.9.9"),))
+    sheet = a_sheet(a_controller_role(ADMIN), hops=(("9.9", "9.9.9"),))
     assert verdicts(sheet) == [("", "0.31.4", "yes"), ("9.9", "9.9.9", "unknown")]
     assert sheet.columns[1].why.startswith("permissions are known for 0.28 to 0.37 and 1.0 to ")
     assert {row.cells[1] for row in sheet.rows} == {IamCell(verdict="unknown", causes=(sheet.columns[1].why,))}
 
 
 def test_without_a_path_and_without_a_release():
-    sheet = a_sheet(a_controller_role(ADMIN), steps=(), running="")
+    sheet = a_sheet(a_controller_role(ADMIN), hops=(), running="")
     assert (sheet.columns, sheet.rows, len(sheet.roles)) == ((), (), 1)
 
 
@@ -257,7 +257,7 @@ def test_names_and_what_stands_in_for_them():
         queue="shop",
         node_roles=("Nodes", "Others"),
     )
-    bare = iam_sheet(an_inventory(), steps=STEPS, running="0.31.4")
+    bare = iam_sheet(an_inventory(), hops=HOPS, running="0.31.4")
     assert [one.partition(" not told")[0] for one in bare.names.stand_ins] == ["cluster name", "account", "region"]
 
 
@@ -363,17 +363,17 @@ def test_the_order_of_documents_does_not_matter(order):
         a_document(text_of(*half[3:5]), name="same"),
         a_document(text_of(*half[5:7]), name="same"),
     ]
-    first = a_sheet(a_controller_role(*documents), steps=STEPS[:1])
-    assert a_sheet(a_controller_role(*(documents[n] for n in order)), steps=STEPS[:1]) == first
+    first = a_sheet(a_controller_role(*documents), hops=HOPS[:1])
+    assert a_sheet(a_controller_role(*(documents[n] for n in order)), hops=HOPS[:1]) == first
 
 
 def test_the_official_document_of_a_release_needs_no_addition():
     for tag in ("0.31.4", "0.32.10", "0.37.8", "1.0.14"):
         text = upstream.policy(f"v{tag}")
-        sheet = a_sheet(a_controller_role(text), running=tag, steps=(), inventory=a_site(**GONE))
+        sheet = a_sheet(a_controller_role(text), running=tag, hops=(), inventory=a_site(**GONE))
         assert verdicts(sheet) == [("", tag, "yes")], tag
 
 
 def test_a_cluster_that_saw_no_roles_has_a_sheet_as_well():
-    assert iam_sheet(an_inventory(), steps=STEPS, running="0.31.4").why == "not_asked"
+    assert iam_sheet(an_inventory(), hops=HOPS, running="0.31.4").why == "not_asked"
     assert saw_roles().aws.controller_roles == Seen(())

@@ -17,8 +17,8 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import PART_NAMES, noting
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.feed import ScanEvent
 from migrations_app.models.scan import Scan, Snapshot
+from migrations_app.models.scan_event import ScanEvent
 from migrations_app.queries.scans.scans import checked_again
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.verdict import next_hop

@@ -14,13 +14,13 @@ from migrations_app.models.account import Grant
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
-from migrations_app.models.feed import ScanEvent
 from migrations_app.models.journey import Journey
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import Policy, Waiver
 from migrations_app.models.pull_request import PullRequest
 from migrations_app.models.rollout import Lease, Rollout
 from migrations_app.models.scan import FleetScan, FleetScanPart, KeptList, KeptObjects, LegacyDay, Scan, Snapshot
+from migrations_app.models.scan_event import ScanEvent
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.joining import JoinLabel, join_preview
 from migrations_app.queries.visibility import rights_over

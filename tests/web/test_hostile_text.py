@@ -46,12 +46,12 @@ def poisoned(text):
         PartLine(name="machines", seen=True, count=3, quarantined=1, detail=text),
     )
     report = a_report(checks=checks, nodes=(node,), parts=parts, legacy={text: 1})
-    step = msgspec.structs.replace(report.target.path[0], why=text, needs=(text,), notes=(text,), caveats=(text,))
+    hop = msgspec.structs.replace(report.target.path[0], why=text, needs=(text,), notes=(text,), caveats=(text,))
     cluster = msgspec.structs.replace(
         report.cluster, kubernetes_version=text, karpenter_version=text, karpenter_told_by=text, disagreements=(text,)
     )
     anomaly = Anomaly(id=text, kind=text, name=text, detail=text)
-    target = Target(text, (step,), (text,))
+    target = Target(text, (hop,), (text,))
     return msgspec.structs.replace(report, cluster=cluster, target=target, anomalies=(anomaly,)), (node,)
 
 

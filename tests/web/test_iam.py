@@ -81,7 +81,7 @@ def test_no_karpenter(ben):
 
 
 def test_a_release_that_is_not_known(ben):
-    answer = shown(ben, a_controller_role(OLD), steps=(), running="")
+    answer = shown(ben, a_controller_role(OLD), hops=(), running="")
     assert "Running version unknown" in text(answer)
     assert ARN in text(answer).replace("/ ", "/")
 
@@ -210,7 +210,7 @@ def test_the_first_release_has_nothing_before_it(ben):
 
 
 def test_a_release_beyond_the_tables(ben):
-    said = text(show(ben, with_sheet(a_sheet(a_controller_role(OLD), steps=(("9.9", "9.9.9"),))), release="9.9.9"))
+    said = text(show(ben, with_sheet(a_sheet(a_controller_role(OLD), hops=(("9.9", "9.9.9"),))), release="9.9.9"))
     assert "permissions are known for 0.28 to 0.37" in said
 
 

@@ -8,7 +8,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Reason, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.readiness.outputs import runbook_markdown
-from migrations_app.readiness.report import ClusterFacts, GivenChart, InstallationFacts, PathStep, Target
+from migrations_app.readiness.report import ClusterFacts, GivenChart, InstallationFacts, ReportHop, Target
 from migrations_app.readiness.runbook.runbook import runbook
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.web.pages import links, text
@@ -144,9 +144,9 @@ def test_a_cluster_that_was_never_scanned_has_a_page(ada, shop):
 
 
 def test_hostile_text_is_text(ada, shop):
-    step = a_report().target.path[0]
-    hostile = PathStep(
-        hop="0.32", release="0.32.10", kubernetes=step.kubernetes, why=HOSTILE, needs=(HOSTILE,), caveats=(HOSTILE,)
+    hop = a_report().target.path[0]
+    hostile = ReportHop(
+        hop="0.32", release="0.32.10", kubernetes=hop.kubernetes, why=HOSTILE, needs=(HOSTILE,), caveats=(HOSTILE,)
     )
     installed = InstallationFacts(namespace=HOSTILE, release=HOSTILE, kept_by="argocd", keeper=HOSTILE)
     facts = ClusterFacts(

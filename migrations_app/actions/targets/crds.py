@@ -225,7 +225,7 @@ def planned_release(inventory: Inventory, running: DetectedRelease, *, wanted: s
         return _known_running_release(running)
     version = next((server_version.git_version for server_version in inventory.version.items), "")
     upgrade_path = path(running, target=wanted or None, kubernetes=kubernetes_minor(version))
-    hops = upgrade_path.steps
+    hops = upgrade_path.hops
     if not hops:
         raise Unavailable(f"{upgrade_path.current} is the newest release on the upgrade path", code="nothing_to_do")
     if wanted and len(hops) > 1:

@@ -166,14 +166,14 @@ def helm_remedies(
     controller = installation(case.inventory)
     by = controller.managed if controller else Managed("hand")
     release, namespace = _release_of(case, chart)
-    version = max(to, case.step.start) if to else None
+    version = max(to, case.hop.start) if to else None
     change = HelmChange(
         chart=chart, release=release, namespace=namespace, when="before" if to else when, why=about,
         version=str(version or ""), values=values,
     )  # fmt: skip
     # The delivery object found belongs to the chart karpenter, not to karpenter-crd.
     owner = by if chart == CHART else Managed(by.by)
-    return remedies_of(change, owner, target_release=str(case.step.release))
+    return remedies_of(change, owner, target_release=str(case.hop.release))
 
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
@@ -195,15 +195,15 @@ def as_json(value: object) -> str:
 
 def release_at_start(case: CheckContext) -> Release | None:
     """The release at the start of the hop: the running version, or the target version of an earlier hop."""
-    return max(case.running.release, case.step.start) if case.running.release else None
+    return max(case.running.release, case.hop.start) if case.running.release else None
 
 
 def crd_chart_remedies(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
     """Remedies that upgrade the CRDs with the chart karpenter-crd, one for each tool; without `to`, to the release at
     the start of the hop."""
-    controller, version = installation(case.inventory), to or case.step.start
+    controller, version = installation(case.inventory), to or case.hop.start
     release, namespace = _release_of(case, CRD_CHART)
-    with_upgrade = version >= case.step.release
+    with_upgrade = version >= case.hop.release
     change = HelmChange(
         chart=CRD_CHART, release=release, namespace=namespace, when="landing" if with_upgrade else "before",
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",

@@ -94,7 +94,7 @@ def permitted_first(case: CheckContext, remedies: Iterable[Remedy], *, assumed: 
     own_role, assumed_role = read_role_arn(own), read_role_arn(assumed)
     same_account = own_role is None or assumed_role is None or own_role.account == assumed_role.account
     give = f"give {own or 'the role of the service account'} the permissions of {assumed}, or chain to it {CHAIN}"
-    release = case.step.release
+    release = case.hop.release
     task = PersonTask(
         what=give if same_account else f"chain {own} to {assumed} {CHAIN}",
         why=f"{release} ignores the setting, and without the permissions launches and terminates nothing",

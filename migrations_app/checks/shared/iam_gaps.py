@@ -72,9 +72,9 @@ def new_actions(case: CheckContext) -> tuple[str, ...]:
         probes = probes_for(minor_of(release))
         return {(probe.action, probe.kind): None for probe in probes if features.issuperset(probe.features)}
 
-    before = needed(str(case.step.start))
+    before = needed(str(case.hop.start))
     known_actions = {action for action, _ in before}
-    new = (permission for permission in needed(str(case.step.release)) if permission not in before)
+    new = (permission for permission in needed(str(case.hop.release)) if permission not in before)
     return tuple(dict.fromkeys(f"{action} on {kind}" if action in known_actions else action for action, kind in new))
 
 
@@ -82,7 +82,7 @@ def gaps_for_part(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | U
     """For each role, the gaps that the check of this part reports. From 0.32 on, a separate check reports instance
     profiles and their roles. While capacity of Provisioners exists, 0.32 needs permissions for it; the hop after 0.32
     checks them too, because until then 0.32 terminates those nodes."""
-    profiles_apart = case.hop in PROFILE_HOPS
+    profiles_apart = case.hop.name in PROFILE_HOPS
     match part:
         case "needs":
             return gaps_by_role(case, accepts=lambda gap: not profiles_apart or not is_about_profiles(gap))
@@ -102,7 +102,7 @@ def has_legacy_capacity(case: CheckContext) -> bool:
     capacity = (
         inventory.provisioners.items or inventory.machines.items or case.ownership.by_owner.get("karpenter_alpha")
     )
-    return case.hop in MIXED_HOPS and bool(capacity)
+    return case.hop.name in MIXED_HOPS and bool(capacity)
 
 
 def gaps_by_role(
@@ -117,7 +117,7 @@ def gaps_by_role(
     if isinstance(granted, Unseen):
         return Unknown(f"the controller's permissions could not be read: {granted.full_reason}")
     try:
-        reports = granted.reports(release or str(case.step.release))
+        reports = granted.reports(release or str(case.hop.release))
     except InvalidInput as error:
         return Unknown(str(error))
     return tuple(
@@ -217,7 +217,7 @@ def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] |
 def contradictions(case: CheckContext) -> Iterator[JudgeResult]:
     """An Unknown for each request of the target version that the policy documents allow but AWS itself refuses."""
     try:
-        probe_ids = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}
+        probe_ids = {probe.id for probe in probes_for(minor_of(str(case.hop.release)))}
     except InvalidInput:
         return
     for row in case.inventory.aws.disagreements:

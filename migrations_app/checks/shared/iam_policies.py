@@ -128,7 +128,7 @@ def _steps(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing, change: 
     """The steps as commands and comments: add the policies, and keep the existing ones during the upgrade."""
     yield _comments([*_missing_names(role_gaps, closed), *_unfixable(closed)])
     if not isinstance(change, UnsetType):
-        keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
+        keep = _KEEP.get(case.hop.name, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
         yield aws_cli.text(change)
 
@@ -186,7 +186,7 @@ def _make_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[Plac
 def _removable_later(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing) -> Iterator[str]:
     """Comments about statements of the role that the start version needs and the target version does not."""
     added = IamPolicy(name="added", statements=closed.added.statements)
-    start, release = str(case.step.start), str(case.step.release)
+    start, release = str(case.hop.start), str(case.hop.release)
     policies, site = [*role_gaps.role.policies, added], role_gaps.seen.site
     before = removable(role_gaps.role.policies, release=start, site=site)
     removables = removable(policies, release=release, site=site)

@@ -106,14 +106,14 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments
         remaining = [answer for answer in remaining if not allowed_with(answer, before.get(arn, ()), seen=seen)]
         documents = fitted(statements_for(remaining, seen.site), limit=MANAGED_LIMIT)
         if documents:
-            yield _PartDocuments("instances", arn, str(case.step.release), documents)
+            yield _PartDocuments("instances", arn, str(case.hop.release), documents)
 
 
 def instance_requests(case: CheckContext, seen: Permissions) -> tuple[InstanceRequestAnswer, ...]:
     """The evaluated requests of the controller on existing instances that matter at the hop."""
     running, groups = case.running.release, case.inventory.aws.instances.items
     now = minor_order(running.minor) if running else None
-    start, end = minor_order(case.step.start.minor), minor_order(case.step.release.minor)
+    start, end = minor_order(case.hop.start.minor), minor_order(case.hop.release.minor)
     return answers_at_hop(seen, groups, running=now, start=start, end=end)
 
 

@@ -27,7 +27,7 @@ def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
     """One row for each query and each name that the target version no longer has."""
     for owner in getattr(case.inventory, part).items:
         for query in owner.queries:
-            for name in outdated(query.text, case.step.release):
+            for name in outdated(query.text, case.hop.release):
                 yield Evidence(
                     kind=owner.kind,
                     namespace=owner.namespace,

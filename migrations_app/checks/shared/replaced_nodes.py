@@ -47,7 +47,7 @@ class GroupOnNodes:
 
 def replaced_nodes(case: CheckContext) -> frozenset[str]:
     """The names of the nodes that the hop replaces; empty where it replaces none."""
-    owners = {owner for row in replacements(case.step.entered) for owner in row.owners}
+    owners = {owner for row in replacements(case.hop.entered) for owner in row.owners}
     return frozenset(node.name for node in case.ownership.nodes if node.owner in owners) if owners else frozenset()
 
 

@@ -7,8 +7,7 @@ import io
 import tarfile
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -19,9 +18,8 @@ from migrations_app.clients.bundle.bundle import SCHEMA, VERSION_NAME, BundleMan
 from migrations_app.clients.bundle.redaction import redacted_object
 from migrations_app.clients.kubernetes.api import Clock, ClusterApi, ListPage, Resource, Served
 from migrations_app.clients.kubernetes.limits import MIB
-from migrations_app.errors import Expired, ReadError
+from migrations_app.errors import ReadError
 
-RESTARTS = 2
 _CHUNK = 4 * MIB
 """Half of what a reader accepts in one archive member."""
 
@@ -134,31 +132,6 @@ class Recording:
         with self._lock:
             covering = [part for part, _ in self._lists.values() if part.seen and part.covers(resource)]
             return any(part.version == resource.version for part in covering)
-
-
-def write_bundle(
-    api: ClusterApi, resources: Iterable[Resource], *, out: BinaryIO, made_at: str, made_by: str
-) -> BundleManifest:
-    """Reads those lists, writes the .tar.gz and returns its manifest. Raises the errors of GET /version."""
-    recording = Recording(api)
-    recording.get("/version")
-    with suppress(ReadError):  # the bundle's reader then falls back to the objects and CRDs
-        recording.served()
-    for resource in resources:
-        _record(recording, resource)
-    return recording.write(out, made_at=made_at, made_by=made_by)
-
-
-def _record(recording: Recording, resource: Resource) -> None:
-    for _ in range(RESTARTS + 1):
-        try:
-            for _page in recording.pages(resource):
-                pass
-            return
-        except Expired:
-            continue
-        except ReadError:
-            return
 
 
 def _part(list_writer: _ListWriter, *, why: str = "", detail: str = "") -> RequestedPart:

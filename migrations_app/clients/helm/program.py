@@ -160,7 +160,7 @@ def run(
     _limit_memory(child)
     output = bytearray()
     threads = [
-        threading.Thread(target=_feed, args=(child.stdin, stdin), daemon=True),
+        threading.Thread(target=_write_stdin, args=(child.stdin, stdin), daemon=True),
         threading.Thread(target=_drain, args=(child.stdout, output), daemon=True),
     ]
     for thread in threads:
@@ -202,7 +202,7 @@ def _wait(child: "subprocess.Popen[bytes]", *, until: float, stop: Callable[[], 
     return None
 
 
-def _feed(pipe: IO[bytes] | None, body: bytes) -> None:
+def _write_stdin(pipe: IO[bytes] | None, body: bytes) -> None:
     if pipe is None:
         return
     try:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -20,7 +20,6 @@ from migrations_app.clients.kubernetes.writer import as_dry_run
 from migrations_app.errors import KarpdashError
 from migrations_app.manifests import JsonMap
 
-HttpMethod = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 MOST_REQUESTS = 2000
 """The most changes of one run; Karpenter's charts make fewer than a hundred."""
 _RECORD = re.compile(r"/api/v1/namespaces/[^/]+/secrets/sh\.helm\.release\.v1\.[^/]+")

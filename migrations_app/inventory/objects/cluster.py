@@ -46,7 +46,7 @@ class PolicyPort(Projection, frozen=True):
 
 
 class AddressBlock(Projection, frozen=True):
-    cidr: str = ""
+    """A range of addresses; only whether a rule has one is read."""
 
 
 class PolicyPeer(Projection, frozen=True):

@@ -100,7 +100,6 @@ __all__ = [
     "Node",
     "NodeAffinity",
     "NodeClaim",
-    "NodeInfo",
     "NodePool",
     "NodeSpec",
     "NodeStatus",
@@ -217,13 +216,8 @@ class NodeSpec(Projection, frozen=True):
     unschedulable: bool | None = None
 
 
-class NodeInfo(Projection, frozen=True):
-    kubelet_version: str | None = None
-
-
 class NodeStatus(Projection, frozen=True):
     conditions: list[StatusCondition] | None = None
-    node_info: NodeInfo | None = None
     capacity: NodeCapacity | None = None
 
 
@@ -306,7 +300,6 @@ class AdmissionRule(Projection, frozen=True):
 class AdmissionWebhook(Projection, frozen=True):
     name: str = ""
     client_config: WebhookTarget | None = None
-    failure_policy: str | None = None
     rules: list[AdmissionRule] | None = None
 
 

@@ -45,14 +45,14 @@ class _SheetFacts:
         return gap_report if self.legacy else replace(gap_report, legacy_gaps=())
 
 
-def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running: str) -> IamSheet:
-    """Returns the sheet. `steps` are hop and release of the path; `running` is empty if the release is not known.
+def iam_sheet(inventory: Inventory, *, hops: Sequence[tuple[str, str]], running: str) -> IamSheet:
+    """Returns the sheet. `hops` are hop and release of the path; `running` is empty if the release is not known.
 
     If the permissions were not read, the sheet still lists what each release needs, and the whole policy for a new
     role.
     """
     facts = _sheet_facts(inventory)
-    releases = [*([("", running)] if running else []), *steps]
+    releases = [*([("", running)] if running else []), *hops]
     judged = [_release_column(facts, release) for _, release in releases]
     rows = rows_of(judged)
     return IamSheet(

@@ -15,7 +15,7 @@ from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.published_fields import INTERNAL, PLAN, TYPED_PLAN, published
-from migrations_app.readiness.report import Carrier, GivenChart, InstallationFacts, LegacyObject, Report
+from migrations_app.readiness.report import Carrier, GivenChart, InstallationFacts, LegacyObject, Report, ReportHop
 from migrations_app.readiness.runbook.chart_values import ChartHop
 from migrations_app.readiness.runbook.rollback import IrreversibleEffect
 from migrations_app.readiness.runbook.runbook import Runbook
@@ -94,6 +94,7 @@ def scan_schema() -> dict[str, Any]:
 PUBLISHED_NAMES: Mapping[str, str] = {
     InstallationFacts.__name__: "Installed",
     IrreversibleEffect.__name__: "Lost",
+    ReportHop.__name__: "PathStep",
     RunbookStage.__name__: "Stage",
 }
 """Names of types in published schemas that are not those of the classes."""

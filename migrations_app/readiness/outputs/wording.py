@@ -6,7 +6,7 @@ from migrations_app.checks.base import Evidence, Finding
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
-from migrations_app.readiness.report import Counts, PathStep, Report
+from migrations_app.readiness.report import Counts, Report, ReportHop
 from migrations_app.readiness.runbook.forecast import ForecastLine
 from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
@@ -30,17 +30,17 @@ def nothing_left(plan: Runbook) -> str:
     return f"nothing left to do to run {plan.target}; its v1alpha5 objects have to be replaced before a later release"
 
 
-def upgrade_lines(step: PathStep) -> Iterator[str]:
+def upgrade_lines(hop: ReportHop) -> Iterator[str]:
     """Yields the facts about the upgrade to that release, one line each."""
-    if step.why:
-        yield f"Why here: {step.why}"
+    if hop.why:
+        yield f"Why here: {hop.why}"
     fits = {True: "supported", False: "not supported: upgrade Kubernetes first", None: "support not known"}
-    yield f"Kubernetes {step.kubernetes.min} to {step.kubernetes.max}: {fits[step.kubernetes_fits]}"
-    yield from (f"Needs: {need}" for need in step.needs)
-    yield from (f"Note: {note}" for note in step.notes)
-    fitting = set(step.rollback_to) - set(step.rollback_unsupported)
+    yield f"Kubernetes {hop.kubernetes.min} to {hop.kubernetes.max}: {fits[hop.kubernetes_fits]}"
+    yield from (f"Needs: {need}" for need in hop.needs)
+    yield from (f"Note: {note}" for note in hop.notes)
+    fitting = set(hop.rollback_to) - set(hop.rollback_unsupported)
     yield f"Rollback to: {', '.join(sorted(fitting, key=natural, reverse=True)) or 'none'}"
-    yield from (f"Before a rollback: {caveat}" for caveat in step.caveats)
+    yield from (f"Before a rollback: {caveat}" for caveat in hop.caveats)
 
 
 def forecast_number(line: ForecastLine) -> str:
@@ -158,9 +158,9 @@ def karpenter_line(report: Report) -> str:
     return "release unknown"
 
 
-def path_line(steps: Iterable[PathStep]) -> str:
+def path_line(hops: Iterable[ReportHop]) -> str:
     """Returns `0.32 (0.32.10), 0.33+ (0.37.8)`: each hop and its target version."""
-    return ", ".join(f"{step.hop} ({step.release})" for step in steps)
+    return ", ".join(f"{hop.hop} ({hop.release})" for hop in hops)
 
 
 def nodes_line(report: Report) -> str:

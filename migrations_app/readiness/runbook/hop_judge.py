@@ -24,7 +24,7 @@ class HopJudge:
     Kubernetes minor that the hop is checked against, if any."""
 
     checks: Sequence[Check]
-    step: PathHop
+    hop: PathHop
     planned: str
     asked: Mapping[tuple[str, Cause], ReportedCause]
     answers: dict[str, CheckAnswer] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class HopJudge:
 
     def _has_new_cause(self, check: Check, context: CheckContext, *, fixes: Sequence[MadeFix]) -> bool:
         first = self.answers[check.id]
-        this_hop = ReportedCause(self.step.hop, first.finding.severity)
+        this_hop = ReportedCause(self.hop.name, first.finding.severity)
         later = self._ask(
             check, context, own_causes=dict.fromkeys(((check.id, cause) for cause in first.causes), this_hop)
         )
@@ -101,7 +101,7 @@ class HopJudge:
     def _context(self, inventory: NotingInventory) -> CheckContext:
         running = detect_running_release(inventory)
         return CheckContext(
-            inventory, self.step, running, stage_of(inventory, running), inventory.taken_at,
+            inventory, self.hop, running, stage_of(inventory, running), inventory.taken_at,
             planned_kubernetes=self.planned,
         )  # fmt: skip
 

@@ -56,7 +56,7 @@ class HopWork:
     """Applies the fixes of a hop one after the other, each change once. `inventory` is the state after the last one."""
 
     inventory: NotingInventory
-    step: PathHop
+    hop: PathHop
     fixes: list[MadeFix] = field(default_factory=list)
     """The fixes that were applied, in order."""
     changed: frozenset[str] = frozenset()
@@ -89,11 +89,11 @@ class HopWork:
         self._fix_in_order(
             [finding for finding in findings if finding.id in DRIFT_HOLD_CHECKS], findings, parts=("before", "land")
         )
-        self._set_state(after_upgrade(self.inventory, self.step.release, values=self._upgrade_values))
+        self._set_state(after_upgrade(self.inventory, self.hop.release, values=self._upgrade_values))
         for change in reverted_after_upgrade(findings):
             self._apply([change])
         self._fix_in_order(findings, findings, parts=("after",))
-        if FIRST_WITHOUT_ALPHA in self.step.entered:
+        if FIRST_WITHOUT_ALPHA in self.hop.entered:
             for predecessors, successors in PREDECESSOR_PARTS:
                 unread = [name for name in predecessors if isinstance(self.inventory.part(name), Unseen)]
                 if unread:
@@ -103,7 +103,7 @@ class HopWork:
         self, selected: Iterable[Finding], findings: Sequence[Finding], *, parts: tuple[HopPart, ...]
     ) -> None:
         """Applies the fixes of the selected findings in the order of work; `findings` are all findings of the hop."""
-        part_by_check = parts_by_check(findings, release=str(self.step.release))
+        part_by_check = parts_by_check(findings, release=str(self.hop.release))
         ordered = ordered_by_needs(
             sorted((candidate for candidate in selected if candidate.status in _TO_FIX), key=work_sort_key)
         )
@@ -130,7 +130,7 @@ class HopWork:
             self.fixes.append(MadeFix(finding.id, self.inventory, complete=effects_known and not with_upgrade))
 
     def _is_made_by_upgrade(self, change: HelmChange) -> bool:
-        return change.when == "landing" or change.reaches(str(self.step.release))
+        return change.when == "landing" or change.reaches(str(self.hop.release))
 
     def _apply(self, changes: list[Change]) -> bool:
         """Applies these changes; returns whether the effect of all of them is known."""
@@ -156,7 +156,7 @@ class HopWork:
 
     def _with_parts_unseen(self, names: Sequence[str]) -> Inventory:
         """The inventory with these parts unseen: their objects are not known before the hop is done."""
-        unseen = Unseen(AHEAD, self.step.hop)
+        unseen = Unseen(AHEAD, self.hop.name)
         aws = self.inventory.aws
         if "aws.instances" in names and isinstance(aws.instances, Seen):
             aws = replace(aws, instances=unseen)
@@ -166,7 +166,7 @@ class HopWork:
     def _with_unknown_objects(self, names: Sequence[str], *, unread: str) -> Inventory:
         """The inventory with an unparsable object in each of these parts, for what replaces those of `unread`."""
         subject = f"what the unread {unread} become"
-        unknown_object = UnparsableObject("", "", subject, f"hop {self.step.hop}", "its predecessors were not read")
+        unknown_object = UnparsableObject("", "", subject, f"hop {self.hop.name}", "its predecessors were not read")
         aws = self.inventory.aws
         if "aws.instances" in names and isinstance(aws.instances, Seen):
             aws = replace(aws, instances=_with_unknown_object(aws.instances, unknown_object))
@@ -181,16 +181,16 @@ def _with_unknown_object(part: Seen[Any], unknown_object: UnparsableObject) -> S
     return replace(part, quarantined=(*part.quarantined, unknown_object))
 
 
-def state_before_upgrade(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
+def state_before_upgrade(inventory: NotingInventory, findings: Sequence[Finding], *, hop: PathHop) -> NotingInventory:
     """The state directly before the upgrade: after every fix whose effect is known."""
-    work = HopWork(inventory, step)
+    work = HopWork(inventory, hop)
     work.fix_before_upgrade(findings)
     return work.inventory
 
 
-def state_after_upgrade(inventory: NotingInventory, findings: Sequence[Finding], *, step: PathHop) -> NotingInventory:
+def state_after_upgrade(inventory: NotingInventory, findings: Sequence[Finding], *, hop: PathHop) -> NotingInventory:
     """The state after the hop: after the upgrade and every fix whose effect is known."""
-    work = HopWork(inventory, step)
+    work = HopWork(inventory, hop)
     work.upgrade(findings)
     return work.inventory
 

@@ -48,11 +48,11 @@ def judge_one_check(inventory: Inventory, *, check: Check, hop: str, target: str
     """
     running = detect_running_release(inventory)
     upgrade_path = _path(running, inventory, target=target)
-    step = upgrade_path.steps[0] if upgrade_path and upgrade_path.steps else None
-    if step is None or step.hop != hop or not check.applies(hop):
+    next_hop = upgrade_path.hops[0] if upgrade_path and upgrade_path.hops else None
+    if next_hop is None or next_hop.name != hop or not check.applies(hop):
         return None
     stage = stage_of(inventory, running)
-    return answer(check, CheckContext(inventory, step, running, stage, inventory.taken_at)).finding
+    return answer(check, CheckContext(inventory, next_hop, running, stage, inventory.taken_at)).finding
 
 
 def _path(running: DetectedRelease, inventory: Inventory, *, target: str) -> Path | None:

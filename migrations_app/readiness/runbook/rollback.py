@@ -4,7 +4,7 @@ import msgspec
 
 from migrations_app.checks.render.helm import rollback_lines
 from migrations_app.manifests.natural_order import natural
-from migrations_app.readiness.report import InstallationFacts, PathStep
+from migrations_app.readiness.report import InstallationFacts, ReportHop
 
 
 class IrreversibleEffect(msgspec.Struct, frozen=True):
@@ -19,15 +19,15 @@ class IrreversibleEffect(msgspec.Struct, frozen=True):
     checks: tuple[str, ...] = ()
 
 
-def way_back(step: PathStep, start: str, *, keeper: str = "") -> str:
+def way_back(hop: ReportHop, start: str, *, keeper: str = "") -> str:
     """The releases that can take over again: the one that ran before the hop, then the others, newest first.
 
     `keeper` is the tool that delivers the controller, where what to do in its source is to be said.
     """
-    if not step.rollback_to:
+    if not hop.rollback_to:
         return "No release is known that could take over"
-    fitting = set(step.rollback_to) - set(step.rollback_unsupported)
-    names = sorted(fitting or step.rollback_to, key=natural, reverse=True)
+    fitting = set(hop.rollback_to) - set(hop.rollback_unsupported)
+    names = sorted(fitting or hop.rollback_to, key=natural, reverse=True)
     if not fitting:
         return f"Back to {', '.join(names)}, outside the Kubernetes that they support"
     if start not in fitting:
@@ -45,17 +45,17 @@ _REVERTS = {
 }
 
 
-def rollback_commands(step: PathStep, start: str, *, installed: InstallationFacts | None) -> tuple[str, ...]:
+def rollback_commands(hop: ReportHop, start: str, *, installed: InstallationFacts | None) -> tuple[str, ...]:
     """Helm's lines back to the release before the hop; none where that cannot take over or another tool delivers."""
-    able = start in step.rollback_to and start not in step.rollback_unsupported
+    able = start in hop.rollback_to and start not in hop.rollback_unsupported
     if not able or installed is None or installed.kept_by != "helm":
         return ()
     return rollback_lines(installed.release, installed.namespace)
 
 
-def no_way_back(step: PathStep, start: str) -> tuple[IrreversibleEffect, ...]:
+def no_way_back(hop: ReportHop, start: str) -> tuple[IrreversibleEffect, ...]:
     """That the release before the hop cannot take over again; empty if it can."""
-    if start in step.rollback_to:
+    if start in hop.rollback_to:
         return ()
     limit = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
-    return (IrreversibleEffect(f"{limit} take over again from {step.release}", way_back(step, start)),)
+    return (IrreversibleEffect(f"{limit} take over again from {hop.release}", way_back(hop, start)),)

@@ -11,7 +11,7 @@ from migrations_app.checks.changes import Change, HelmChange, Observation, Perso
 from migrations_app.checks.shell import note
 from migrations_app.karpenter.hops import CONVERTED
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
-from migrations_app.readiness.report import ClusterFacts, HopLine, PathStep, Report, TablesEnd, Verdict
+from migrations_app.readiness.report import ClusterFacts, HopLine, Report, ReportHop, TablesEnd, Verdict
 from migrations_app.readiness.runbook.chart_values import ChartHop, ValuesWalk
 from migrations_app.readiness.runbook.forecast import ForecastLine, forecast
 from migrations_app.readiness.runbook.helm_upgrade import (
@@ -51,7 +51,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "l
     open findings, and a stage names those that belong to it."""
 
     starts: str
-    target: PathStep
+    target: ReportHop
     verdict: Verdict
     done_percent: int
     next: Next
@@ -108,22 +108,22 @@ class Runbook(msgspec.Struct, frozen=True, kw_only=True):
 def runbook(report: Report) -> Runbook:
     """Returns the runbook of a report. It has no hops if nothing is left to do or no upgrade path is known."""
     lines = {line.hop: line for line in report.hops}
-    starts = (_running(report.cluster), *(step.release for step in report.target.path))
+    starts = (_running(report.cluster), *(hop.release for hop in report.target.path))
     helm_walk, values_walk = HelmWalk(report.cluster.installed), ValuesWalk(report.cluster.installed)
     earlier_hops = _EarlierHops()
     hops: list[RunbookHop] = []
-    for start, step in zip(starts, report.target.path, strict=False):
+    for start, hop in zip(starts, report.target.path, strict=False):
         runbook_hop = _hop(
             report,
-            step,
+            hop,
             start=start,
-            line=lines[step.hop],
+            line=lines[hop.hop],
             helm_walk=helm_walk,
             values_walk=values_walk,
             earlier_hops=earlier_hops,
         )
         hops.append(runbook_hop)
-        earlier_hops.add(step.hop, report.checks)
+        earlier_hops.add(hop.hop, report.checks)
     return Runbook(
         cluster=report.cluster,
         scanned_at=report.scanned_at,
@@ -159,7 +159,7 @@ class _EarlierHops:
 
 def _hop(
     report: Report,
-    step: PathStep,
+    hop: ReportHop,
     *,
     start: str,
     line: HopLine,
@@ -167,38 +167,38 @@ def _hop(
     values_walk: ValuesWalk,
     earlier_hops: _EarlierHops,
 ) -> RunbookHop:
-    judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
-    upgrades = helm_walk.next_hop(judged, start=start, target_release=step.release)
+    judged = tuple(finding for finding in report.checks if finding.hop == hop.hop)
+    upgrades = helm_walk.next_hop(judged, start=start, target_release=hop.release)
     to_do = sorted((finding for finding in judged if not finding.asked_earlier), key=work_sort_key)
     findings = tuple(with_upgrade_notes(finding, upgrades) for finding in without_repeats(to_do))
     return RunbookHop(
         starts=start,
-        target=step,
+        target=hop,
         verdict=line.verdict,
         done_percent=line.done_percent,
-        next=_next(line.verdict, findings, step=step, cluster=report.cluster.name, before=earlier_hops.last),
+        next=_next(line.verdict, findings, hop=hop, cluster=report.cluster.name, before=earlier_hops.last),
         forecast=forecast(findings),
         stages=stages(
             findings,
-            step,
+            hop,
             start=start,
             installed=report.cluster.installed,
             upgrades=upgrades,
-            parts=parts_by_check(judged, release=step.release),
-            late=last_before_upgrade(judged, release=step.release),
+            parts=parts_by_check(judged, release=hop.release),
+            late=last_before_upgrade(judged, release=hop.release),
             guards=earlier_hops.last is None,
-            rewrites=step.hop == CONVERTED and step is not report.target.path[-1],
+            rewrites=hop.hop == CONVERTED and hop is not report.target.path[-1],
         ),
         steps=tuple(sorted((finding for finding in findings if finding.status in OPEN_STATUSES), key=work_sort_key)),
         done_earlier=tuple(earlier_hops.done(judged)),
         asked_first=upgrades.asked_first if upgrades.start else (),
-        values=values_walk.next_hop(upgrades.changed_values, start=start, target_release=step.release),
+        values=values_walk.next_hop(upgrades.changed_values, start=start, target_release=hop.release),
     )
 
 
-def _next(verdict: Verdict, findings: tuple[Finding, ...], *, step: PathStep, cluster: str, before: str | None) -> Next:
+def _next(verdict: Verdict, findings: tuple[Finding, ...], *, hop: ReportHop, cluster: str, before: str | None) -> Next:
     """The next thing to do. `before` is the hop that comes first; None if this hop can be taken now."""
-    following = next_step(verdict, findings, release=step.release, cluster=cluster)
+    following = next_step(verdict, findings, release=hop.release, cluster=cluster)
     if before is None:
         return Next(safe=following.safe, do=following.do, check=following.check, others=following.others)
     if verdict == "later":

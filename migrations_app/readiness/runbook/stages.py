@@ -17,7 +17,7 @@ from migrations_app.checks.remedies.stored_versions import watch_rewrite
 from migrations_app.checks.remedies.successors import successor_remedies
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager
 from migrations_app.karpenter import release_facts
-from migrations_app.readiness.report import InstallationFacts, PathStep
+from migrations_app.readiness.report import InstallationFacts, ReportHop
 from migrations_app.readiness.runbook.helm_upgrade import (
     HopUpgrades,
     controller_commands,
@@ -82,7 +82,7 @@ class RunbookStage(msgspec.Struct, frozen=True, kw_only=True):
 
 def stages(
     findings: Iterable[Finding],
-    step: PathStep,
+    hop: ReportHop,
     *,
     start: str,
     installed: InstallationFacts | None,
@@ -99,22 +99,22 @@ def stages(
     the new controller does by itself. `guards`: if Argo CD delivers, mark the CRDs so that Argo CD keeps them.
     """
     ordered, hop_upgrades = sorted(findings, key=work_sort_key), upgrades or HopUpgrades()
-    part_by_check = parts or parts_by_check(ordered, release=step.release)
+    part_by_check = parts or parts_by_check(ordered, release=hop.release)
     by_part = {
         name: [finding for finding in ordered if part_by_check[finding.id] == name]
         for name in ("before", "land", "after")
     }
-    late_ids = last_before_upgrade(ordered, release=step.release) if late is None else late
+    late_ids = last_before_upgrade(ordered, release=hop.release) if late is None else late
     before = [finding for finding in by_part["before"] if finding.id not in late_ids]
     flux_delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
-    back = way_back(step, start, keeper=installed.kept_by if installed else "")
+    back = way_back(hop, start, keeper=installed.kept_by if installed else "")
     resumed = tuple(_resume_stages(ordered, back=back))
     flux = tuple(stage for stage in resumed if flux_delivers and stage.commands[0].how == "flux")
     upgrades_before = bool(hop_upgrades.before or hop_upgrades.before_crds)
     argo_keeps_crds = guards and installed is not None and "argocd" in (installed.kept_by, installed.crds_kept_by)
     return (
         *(_keep_crds_stage(_still_on(start)) if argo_keeps_crds else ()),
-        *_stages_before(before, step, start=start, converts=lacks_successors(ordered)),
+        *_stages_before(before, hop, start=start, converts=lacks_successors(ordered)),
         *(_flux_stages(flux, part="before", back=_still_on(start)) if upgrades_before else ()),
         *_helm_stages_before(hop_upgrades, start=start),
         *_last_stages_before(
@@ -122,17 +122,17 @@ def stages(
         ),
         *(() if upgrades_before else _flux_stages(flux, part="land", back=_still_on(start))),
         *_upgrade_stages(
-            by_part["land"], step, start=start, installed=installed, upgrades=hop_upgrades, guards=guards, back=back
+            by_part["land"], hop, start=start, installed=installed, upgrades=hop_upgrades, guards=guards, back=back
         ),
         *_undo_hold_stages(ordered, back=back),
-        *_stages_after(by_part["after"], step, back=back),
+        *_stages_after(by_part["after"], hop, back=back),
         *(stage for stage in resumed if stage not in flux),
         *(_rewriting_stage() if rewrites else ()),
         RunbookStage(part="verify", phase="cleanup", does="Rescan to confirm that the upgrade is complete"),
     )
 
 
-def _stages_before(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[RunbookStage]:
+def _stages_before(before: list[Finding], hop: ReportHop, *, start: str, converts: bool) -> Iterator[RunbookStage]:
     """The stages of the findings fixed before the upgrade, by phase. `converts`: alpha objects are converted first."""
     back = _still_on(start)
     own_stage = (*DRIFT_HOLD_CHECKS, SUCCESSORS_CHECK) if converts else DRIFT_HOLD_CHECKS
@@ -151,7 +151,7 @@ def _stages_before(before: list[Finding], step: PathStep, *, start: str, convert
             if fence:
                 yield RunbookStage(part="before", phase="rollout", does=_FENCE_PROVISIONERS, commands=fence, back=back)
         in_phase = [finding for finding in before if finding.phase == phase and finding.id not in own_stage]
-        losses = (_KUBERNETES_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
+        losses = (_KUBERNETES_RAISED,) if phase == "preflight" and hop.kubernetes_fits is False else ()
         if losses or _any_applies(in_phase):
             yield _stage("before", phase, does=_TITLES_BEFORE[phase], findings=in_phase, back=back, no_return=losses)
     drift_holds = [finding for finding in before if finding.id in DRIFT_HOLD_CHECKS]
@@ -208,7 +208,7 @@ def _still_on(start: str) -> str:
 
 def _upgrade_stages(
     findings: list[Finding],
-    step: PathStep,
+    hop: ReportHop,
     *,
     start: str,
     installed: InstallationFacts | None,
@@ -223,18 +223,18 @@ def _upgrade_stages(
     ]
     actions = tuple(remedy for finding in crds_open for remedy in finding.remedies if remedy.how == "action")
     crds_back = (
-        "apply its own CRDs again" if start in step.rollback_to else "whether its own CRDs can come back is not known"
+        "apply its own CRDs again" if start in hop.rollback_to else "whether its own CRDs can come back is not known"
     )
     still_runs = f"{start} still runs; {crds_back}"
     charts = upgrades.installed or installed
     yield RunbookStage(
         part="land",
         phase="crds",
-        does=f"Install the CRDs of {step.release}",
+        does=f"Install the CRDs of {hop.release}",
         checks=tuple(finding.id for finding in crds_open),
-        commands=(*crd_commands(step.release, charts, values=upgrades.crds), *actions),
+        commands=(*crd_commands(hop.release, charts, values=upgrades.crds), *actions),
         back=still_runs,
-        no_return=_losses(step.hop, "crds"),
+        no_return=_losses(hop.hop, "crds"),
     )
     value_findings = [finding for finding in findings if finding.id != CRDS_INSTALLED_CHECK]
     if _any_applies(value_findings):
@@ -242,12 +242,12 @@ def _upgrade_stages(
     yield RunbookStage(
         part="land",
         phase="controller",
-        does=f"Upgrade the controller to {step.release}",
-        commands=controller_commands(step.release, charts, values=upgrades.controller, skips_crds=guards),
+        does=f"Upgrade the controller to {hop.release}",
+        commands=controller_commands(hop.release, charts, values=upgrades.controller, skips_crds=guards),
         back=back,
-        back_commands=rollback_commands(step, start, installed=charts),
-        caveats=step.caveats,
-        no_return=(*_losses(step.hop, "controller"), *no_way_back(step, start)),
+        back_commands=rollback_commands(hop, start, installed=charts),
+        caveats=hop.caveats,
+        no_return=(*_losses(hop.hop, "controller"), *no_way_back(hop, start)),
     )
 
 
@@ -293,11 +293,11 @@ def _resume_stages(findings: list[Finding], *, back: str) -> Iterator[RunbookSta
         yield RunbookStage(part="after", phase="cleanup", does=_RESUME_DELIVERIES, commands=tuple(commands), back=back)
 
 
-def _stages_after(findings: list[Finding], step: PathStep, *, back: str) -> Iterator[RunbookStage]:
+def _stages_after(findings: list[Finding], hop: ReportHop, *, back: str) -> Iterator[RunbookStage]:
     """The stages of the work after the upgrade, by phase; also for a phase that only has something irreversible."""
     for phase in PHASES:
         in_phase = [finding for finding in findings if finding.phase == phase]
-        losses = _losses(step.hop, phase) if phase in PHASES_AFTER else ()
+        losses = _losses(hop.hop, phase) if phase in PHASES_AFTER else ()
         if in_phase or losses:
             any_open = any(finding.status in OPEN_STATUSES for finding in in_phase)
             does = _TITLES_AFTER[phase] if any_open or not losses else f"{_TITLES_AFTER[phase]}: {_NO_WORK_HERE}"

@@ -32,15 +32,15 @@ class Walk:
     planned: str = ""
     asked: dict[tuple[str, Cause], ReportedCause] = field(default_factory=dict)
 
-    def hop(self, step: PathHop, *, last: bool) -> tuple[Finding, ...]:
+    def hop(self, hop: PathHop, *, last: bool) -> tuple[Finding, ...]:
         """Returns the findings of the hop: in the state in which it begins, and in those that its own fixes reach.
 
         Afterwards `inventory` is the state after the upgrade of the hop, except for the last hop.
         """
-        hop_checks = [check for check in self.checks if check.applies(step.hop)]
-        judge = HopJudge(hop_checks, step, self.planned if last else "", self.asked)
+        hop_checks = [check for check in self.checks if check.applies(hop.name)]
+        judge = HopJudge(hop_checks, hop, self.planned if last else "", self.asked)
         judge.judge(self.inventory)
-        work = HopWork(self.inventory, step)
+        work = HopWork(self.inventory, hop)
         for _ in range(MOST_ROUNDS):
             work.prepare(judge.findings())
             if not judge.judge_again(work.inventory, changed=work.changed, fixes=work.fixes):
@@ -48,7 +48,7 @@ class Walk:
         judge.note_remaining_causes(work.fixes)
         findings = within_size_limit(judge.findings())
         if not last:
-            self._remember(judge.answers.values(), hop=step.hop)
+            self._remember(judge.answers.values(), hop=hop.name)
             work.upgrade(findings)
             self.inventory = work.inventory
         return findings
@@ -63,9 +63,9 @@ class Walk:
 
 
 def findings_of_hops(
-    inventory: Inventory, steps: Sequence[PathHop], *, checks: Sequence[Check], planned: str = ""
+    inventory: Inventory, hops: Sequence[PathHop], *, checks: Sequence[Check], planned: str = ""
 ) -> Iterator[tuple[Finding, ...]]:
     """Yields the findings of each hop, in the order of the path."""
     walk = Walk(noting(inventory), checks, planned)
-    for step in steps:
-        yield walk.hop(step, last=step is steps[-1])
+    for hop in hops:
+        yield walk.hop(hop, last=hop is hops[-1])

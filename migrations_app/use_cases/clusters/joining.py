@@ -12,12 +12,12 @@ from migrations_app.campaigns.states import OVER_STATES
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.feed import ScanEvent
 from migrations_app.models.journey import Journey
 from migrations_app.models.policy import Waiver
 from migrations_app.models.pull_request import PullRequest
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import FleetScanPart, LegacyDay, Scan, Snapshot
+from migrations_app.models.scan_event import ScanEvent
 from migrations_app.queries.joining import JoinPreview, join_preview, new_groups
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.groups import add_to_group

@@ -29,9 +29,9 @@ from migrations_app.readiness.runbook.one_check import judge_one_check, stored_a
 from migrations_app.use_cases.runtime.connections import connect, limits
 from migrations_app.use_cases.runtime.counters import calls_by_name
 from migrations_app.use_cases.scans.aws_access import with_aws_parts
-from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.identity import answering, refuse_other
 from migrations_app.use_cases.scans.queue import ScanClaim
+from migrations_app.use_cases.scans.scan_events import note_end
 
 AWS: Final = AWS_PREFIX.rstrip(".")
 FOR_AWS: Final = frozenset(

@@ -25,7 +25,7 @@ from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.notifications.publish import publish_scan_failures
 from migrations_app.use_cases.runtime import counters, disk_space
 from migrations_app.use_cases.scans import store
-from migrations_app.use_cases.scans.feed import note_end
+from migrations_app.use_cases.scans.scan_events import note_end
 
 ATTEMPTS = 3
 SCHEDULE = "schedule"

@@ -18,12 +18,12 @@ from django.utils import timezone
 
 from migrations_app.models.account import ApiIdempotency
 from migrations_app.models.cluster import Cluster
-from migrations_app.models.feed import ScanEvent
 from migrations_app.models.monitoring import ProcessHeartbeat, Tally
 from migrations_app.models.notification import Delivery, PublishedEventMark
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Content, FindingRow, FleetScan, FleetScanPart, LegacyDay, Scan, Snapshot
-from migrations_app.queries.audit.feed import KEPT_DAYS
+from migrations_app.models.scan_event import ScanEvent
+from migrations_app.queries.audit.events import KEPT_DAYS
 from migrations_app.use_cases.runtime import idempotency
 
 BATCH = 500

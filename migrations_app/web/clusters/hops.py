@@ -8,7 +8,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from migrations_app.checks.base import Finding
-from migrations_app.readiness.report import HopLine, PathStep, Report
+from migrations_app.readiness.report import HopLine, Report, ReportHop
 from migrations_app.web.clusters.sections import section_of
 
 HopPlace = Literal["done", "now", "later"]
@@ -25,14 +25,14 @@ class Hop:
     release: str = ""
     place: HopPlace = "done"
     chosen: bool = False
-    step: PathStep | None = None
+    path_hop: ReportHop | None = None
     findings: tuple[Finding, ...] = ()
     reasons: tuple[str, ...] = ()
 
     @property
     def is_upgraded(self) -> bool:
         """Whether the cluster runs the release of this upgrade and no check was evaluated for it."""
-        return self.step is None and not self.findings
+        return self.path_hop is None and not self.findings
 
     @property
     def tone(self) -> str:
@@ -84,36 +84,36 @@ class RailStop:
 
 def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
     """Returns the upgrades in the order of the path; exactly one is chosen if there are any."""
-    steps = {step.hop: step for step in report.target.path}
+    path_hops = {path_hop.hop: path_hop for path_hop in report.target.path}
     names = [line.hop for line in report.hops]
     chosen_hop = (
-        chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
+        chosen if chosen in names else next((name for name in names if name in path_hops), names[-1] if names else "")
     )
-    first = next(iter(steps), "")
+    first = next(iter(path_hops), "")
     return tuple(
-        _hop(line, steps.get(line.hop), report=report, chosen=line.hop == chosen_hop, first=first)
+        _hop(line, path_hops.get(line.hop), report=report, chosen=line.hop == chosen_hop, first=first)
         for line in report.hops
     )
 
 
-def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool, first: str) -> Hop:
-    behind = step is None and bool(report.target.path)
-    place = _place(line, step, first=first)
+def _hop(line: HopLine, path_hop: ReportHop | None, *, report: Report, chosen: bool, first: str) -> Hop:
+    behind = path_hop is None and bool(report.target.path)
+    place = _place(line, path_hop, first=first)
     return Hop(
         hop=line.hop,
         verdict=line.verdict,
-        release=step.release if step else "",
+        release=path_hop.release if path_hop else "",
         place=place,
         chosen=chosen,
-        step=step,
+        path_hop=path_hop,
         findings=() if behind else tuple(_findings_at(report.checks, line.hop, later=place == "later")),
-        reasons=() if step else line.reasons,
+        reasons=() if path_hop else line.reasons,
     )
 
 
-def _place(line: HopLine, step: PathStep | None, *, first: str) -> HopPlace:
-    if step is not None:
-        return "now" if step.hop == first else "later"
+def _place(line: HopLine, path_hop: ReportHop | None, *, first: str) -> HopPlace:
+    if path_hop is not None:
+        return "now" if path_hop.hop == first else "later"
     return "done" if first or line.verdict in ("done", "in_progress") else "now"
 
 
@@ -123,7 +123,7 @@ def _findings_at(findings: Iterable[Finding], hop: str, *, later: bool) -> Itera
 
 def rail_of(report: Report, hops: Sequence[Hop], *, base: str) -> tuple[RailStop, ...]:
     """Returns the running release and the releases still to be installed; `base` is the URL up to the hop."""
-    done = next((hop for hop in hops if hop.step is None), None)
+    done = next((hop for hop in hops if hop.path_hop is None), None)
     running = report.cluster.karpenter_version or " or ".join(report.cluster.karpenter_range)
     if not running and not hops:
         return ()
@@ -135,7 +135,7 @@ def rail_of(report: Report, hops: Sequence[Hop], *, base: str) -> tuple[RailStop
         chosen=bool(done and done.chosen),
         running=done is None or (done.verdict == "done" and len(hops) > 1),
     )
-    return (start, *(_stop(hop, base=base) for hop in hops if hop.step is not None))
+    return (start, *(_stop(hop, base=base) for hop in hops if hop.path_hop is not None))
 
 
 def _stop(hop: Hop, *, base: str) -> RailStop:

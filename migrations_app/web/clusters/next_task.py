@@ -146,7 +146,7 @@ def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextTask:
         return NextTask(
             headline=_("Cannot tell: nothing could be checked"), title=_("Give karpdash access, then rescan")
         )
-    if hop.step is None:
+    if hop.path_hop is None:
         return NextTask(
             headline=_("On target version") if hop.verdict == "done" else _("Upgraded; migration in progress")
         )

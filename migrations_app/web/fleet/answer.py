@@ -246,4 +246,4 @@ def _path(release: str, *, kubernetes: str, target: str) -> tuple[tuple[str, ...
         way = path(release, target=target or None, kubernetes=kubernetes or None)
     except InvalidInput:
         return None
-    return way.hops, tuple(str(step.release) for step in way.steps)
+    return way.hop_names, tuple(str(hop.release) for hop in way.hops)

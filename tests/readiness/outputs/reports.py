@@ -13,8 +13,8 @@ from migrations_app.readiness.report import (
     KubernetesWindow,
     NodeCounts,
     PartLine,
-    PathStep,
     Report,
+    ReportHop,
     Target,
 )
 from migrations_app.readiness.verdict import hop_line
@@ -56,8 +56,8 @@ def every_status() -> tuple[Finding, ...]:
     )
 
 
-def step(hop: str, release: str, **more: Any) -> PathStep:
-    return PathStep(hop=hop, release=release, kubernetes=KubernetesWindow("1.23", "1.29"), **more)
+def report_hop(hop: str, release: str, **more: Any) -> ReportHop:
+    return ReportHop(hop=hop, release=release, kubernetes=KubernetesWindow("1.23", "1.29"), **more)
 
 
 def a_report(findings: tuple[Finding, ...] | None = None, *, name: str = "prod-1", **more: Any) -> Report:
@@ -74,7 +74,7 @@ def a_report(findings: tuple[Finding, ...] | None = None, *, name: str = "prod-1
             PartLine(name="crds", seen=False, why="forbidden", detail="may not list"),
             PartLine(name="machines", seen=True, count=2, quarantined=1, detail="m-1: wrong type"),
         ),
-        "target": Target("0.37.8", (step(HOP, "0.37.8", rollback_to=("0.32.10",), why="alpha is gone"),)),
+        "target": Target("0.37.8", (report_hop(HOP, "0.37.8", rollback_to=("0.32.10",), why="alpha is gone"),)),
         "hops": (hop_line(HOP, found),),
         "checks": found,
         "nodes": NodeCounts(3, {owner: 3 if owner == "karpenter_beta" else 0 for owner in OWNERS}),

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.readiness.outputs.table import render
 from migrations_app.readiness.report import ClusterFacts, PartLine, Report, Target
 from migrations_app.readiness.verdict import hop_line
-from tests.readiness.outputs.reports import a_report, any_reports, step, unread
+from tests.readiness.outputs.reports import a_report, any_reports, report_hop, unread
 
 UNREAD = "pods could not be read: timed_out (30 s)"
 WHOLE = """\
@@ -68,7 +68,7 @@ def test_what_waits_for_one_thing_is_one_line_and_its_remedy_stands_once() -> No
         return (*open_now, unread("note", "pods", "timed_out", hop=hop, severity="info", summary=UNREAD))
 
     found = (*asked("1.0"), *asked("1.1+"))
-    target = Target("1.1.10", (step("1.0", "1.0.14"), step("1.1+", "1.1.10")))
+    target = Target("1.1.10", (report_hop("1.0", "1.0.14"), report_hop("1.1+", "1.1.10")))
     lines = tuple(hop_line(hop, (one for one in found if one.hop == hop)) for hop in ("1.0", "1.1+"))
     out = render(a_report(found, target=target, hops=lines)).splitlines()
     at = [number for number, line in enumerate(out) if "checks pods could not be read: timed_out" in line]

@@ -36,8 +36,8 @@ def inventory(name: str = "beta-037") -> Inventory:
     return collected(name, as_list(objects(one), kubernetes=one.kubernetes)).inventory
 
 
-def steps(start: Inventory) -> tuple[PathHop, ...]:
-    return path(detect_running_release(start), kubernetes="1.29").steps
+def hops(start: Inventory) -> tuple[PathHop, ...]:
+    return path(detect_running_release(start), kubernetes="1.29").hops
 
 
 def marks(case: CheckContext) -> dict[str, str]:
@@ -74,14 +74,14 @@ def asking(name: str, wrong: Callable[[CheckContext], bool], *changes: Change, r
 
 def first_hop(*checks: Check) -> dict[str, Finding]:
     start = inventory()
-    return {one.id: one for one in next(findings_of_hops(start, steps(start), checks=checks))}
+    return {one.id: one for one in next(findings_of_hops(start, hops(start), checks=checks))}
 
 
 def test_what_a_fix_brings_is_asked_for_and_fixed_in_the_same_hop() -> None:
     first = asking("first", lambda case: "one" not in marks(case), marked("one"))
     second = asking("second", lambda case: marks(case).keys() & {"one", "two"} == {"one"}, marked("two"))
     walk = Walk(noting(inventory()), (second, first))
-    found = {one.id: one for one in walk.hop(steps(walk.inventory)[0], last=False)}
+    found = {one.id: one for one in walk.hop(hops(walk.inventory)[0], last=False)}
     assert (found["first"].status, found["first"].follows, found["first"].summary) == (
         "fail",
         UNSET,
@@ -148,8 +148,8 @@ def test_only_checks_that_read_what_has_changed_are_put_again() -> None:
     fix = asking("fix", lambda case: "one" not in marks(case), marked("one"))
     nodes = asking("nodes", of_nodes, reads="nodes")
     start = noting(inventory())
-    (step, *_) = steps(start)
-    judge, work = HopJudge((nodes, fix), step, "", {}), HopWork(start, step)
+    (hop, *_) = hops(start)
+    judge, work = HopJudge((nodes, fix), hop, "", {}), HopWork(start, hop)
     judge.judge(start)
     work.prepare(judge.findings())
     assert (work.changed, asked) == (frozenset({"nodepools"}), ["nodes"])
@@ -165,7 +165,7 @@ def test_spot_of_converted_pools_needs_a_right_that_nobody_looked_at(name: str) 
     start = inventory(name)
     every = {
         one.id: one
-        for found in findings_of_hops(start, steps(start), checks=all_checks())
+        for found in findings_of_hops(start, hops(start), checks=all_checks())
         for one in found
         if one.hop == "0.33+"
     }

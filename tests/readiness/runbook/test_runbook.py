@@ -7,7 +7,7 @@ from migrations_app.readiness.outputs import runbook_markdown, runbook_table
 from migrations_app.readiness.report import ClusterFacts, Report, Target
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import hop_line
-from tests.readiness.outputs.reports import a_report, any_reports, finding, step, unread
+from tests.readiness.outputs.reports import a_report, any_reports, finding, report_hop, unread
 
 
 def test_steps_come_in_the_order_of_the_work() -> None:
@@ -77,7 +77,7 @@ def test_the_table_numbers_hops_and_stages() -> None:
 
 
 def test_the_markdown_is_a_list_to_tick_off() -> None:
-    target = step("1.0", "1.0.9", kubernetes_fits=False, needs=("IAM first",), caveats=("no way back to alpha",))
+    target = report_hop("1.0", "1.0.9", kubernetes_fits=False, needs=("IAM first",), caveats=("no way back to alpha",))
     found = (finding("gone", "fail", hop="1.0", evidence_total=3, evidence_exact=False),)
     report = a_report(found, target=Target("1.0.9", (target,)), hops=(hop_line("1.0", found),))
     lines = runbook_markdown.render(runbook(report)).splitlines()
@@ -112,7 +112,7 @@ def test_the_forecast_is_a_line() -> None:
 
 
 def test_each_hop_starts_where_the_one_before_it_lands() -> None:
-    target = Target("1.0.14", (step("0.33+", "0.37.8"), step("1.0", "1.0.14")))
+    target = Target("1.0.14", (report_hop("0.33+", "0.37.8"), report_hop("1.0", "1.0.14")))
     lines = tuple(hop_line(hop, ()) for hop in ("0.33+", "1.0"))
     assert [hop.starts for hop in runbook(a_report((), target=target, hops=lines)).hops] == ["0.32.10", "0.37.8"]
     facts = ClusterFacts(name="old", kubernetes_version=None, karpenter_version=None, stage="alpha")

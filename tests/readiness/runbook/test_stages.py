@@ -15,7 +15,7 @@ from migrations_app.readiness.runbook.helm_upgrade import controller_commands, c
 from migrations_app.readiness.runbook.stages import RunbookStage, stages
 from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK
 from tests.newest import NEWEST
-from tests.readiness.outputs.reports import finding, step
+from tests.readiness.outputs.reports import finding, report_hop
 
 KUBE_SYSTEM = InstallationFacts(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
@@ -25,7 +25,7 @@ BY_HELM = ": the revision of the Helm release that had it"
 
 def made(*asked: Finding, **more: object) -> tuple[RunbookStage, ...]:
     given = {"hop": "1.0", "release": "1.0.14", "rollback_to": ("0.37.8",)} | more
-    return stages(asked, step(**given), start="0.37.8", installed=KUBE_SYSTEM)  # type: ignore[arg-type]  # as a step takes them
+    return stages(asked, report_hop(**given), start="0.37.8", installed=KUBE_SYSTEM)  # type: ignore[arg-type]  # as a hop takes them
 
 
 def shown(found: tuple[RunbookStage, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -190,7 +190,7 @@ def test_the_rollback_is_the_lines_of_helm_where_helm_delivers() -> None:
 )
 def test_the_rollback_is_made_in_the_source_where_a_tool_delivers_from_it(kept_by, words) -> None:  # type: ignore[no-untyped-def]  # parametrized
     installed = structs.replace(KUBE_SYSTEM, kept_by=kept_by, keeper="flux-system/kp")
-    given = step(hop="1.0", release="1.0.14", rollback_to=("0.37.8",))
+    given = report_hop(hop="1.0", release="1.0.14", rollback_to=("0.37.8",))
     found = stages((), given, start="0.37.8", installed=installed)
     (upgrade,) = [one for one in found if (one.part, one.phase) == ("land", "controller")]
     assert (upgrade.back_commands, upgrade.back.endswith(words)) == ((), True)

@@ -14,7 +14,7 @@ from migrations_app.readiness.runbook.stages import RunbookStage, stages
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.deliveries import delivered
 from tests.acceptance.judging import judged
-from tests.readiness.outputs.reports import finding, step
+from tests.readiness.outputs.reports import finding, report_hop
 
 PHASE_OF: dict[str, Phase] = {check.id: check.phase for check in all_checks()}
 BY_TERRAFORM = InstallationFacts(namespace="ops", release="kp", kept_by="terraform", crds_kept_by="hand")
@@ -41,7 +41,7 @@ def upgraded(installed: InstallationFacts) -> HopUpgrades:
 
 def test_crds_that_nobody_keeps_do_not_make_helm_the_tool_of_a_controller_that_terraform_keeps() -> None:
     taken = upgraded(BY_TERRAFORM)
-    landing = step(hop="1.14", release="1.14.1")
+    landing = report_hop(hop="1.14", release="1.14.1")
     found = stages([], landing, start="1.1.1", installed=BY_TERRAFORM, upgrades=taken)
     early = [one for one in found if one.part == "before"]
     assert [(one.phase, first_tool(one)[0]) for one in early] == [("crds", "helm"), ("controller", "terraform")]
@@ -50,7 +50,7 @@ def test_crds_that_nobody_keeps_do_not_make_helm_the_tool_of_a_controller_that_t
 
 def test_a_chart_of_crds_that_the_plan_has_made_is_changed_and_not_made_again() -> None:
     taken = upgraded(BY_ARGO)
-    landing = step(hop="1.14", release="1.14.1")
+    landing = report_hop(hop="1.14", release="1.14.1")
     found = stages([], landing, start="1.1.1", installed=BY_ARGO, upgrades=taken)
     new, edited = (first_tool(one)[1] for one in found if one.phase == "crds" and len(one.commands) > 1)
     assert ("kind: Application" in new, "targetRevision: 1.1.10" in new) == (True, True)
@@ -97,7 +97,7 @@ BACK = structs.replace(HELD, body={"a": None}, when="after", what="of NodePool w
 def test_what_is_held_in_a_source_is_taken_back_there(tool: str, shown: str) -> None:
     hold = structs.replace(HELD, undo=BACK)
     asked = of("hashes_carry_over", remedies=(Remedy(how=tool, text="x", change=hold),))  # type: ignore[arg-type]  # parametrized
-    found = stages([asked], step(hop="1.14", release="1.14.1"), start="1.1.1", installed=BY_TERRAFORM)
+    found = stages([asked], report_hop(hop="1.14", release="1.14.1"), start="1.1.1", installed=BY_TERRAFORM)
     (released,) = [one for one in found if one.part == "after" and one.phase == "rollout" and one.commands]
     assert first_tool(released)[0] == shown
 
@@ -105,7 +105,7 @@ def test_what_is_held_in_a_source_is_taken_back_there(tool: str, shown: str) -> 
 def test_what_is_applied_in_v1beta1_is_written_anew_while_that_is_served() -> None:
     asked = [of(name, severity="warning") for name in ("gitops_applies_current_versions", "crd_conversion_cleared")]
     asked += [of("compatibility_annotations_gone"), of("controller_permitted")]
-    found = stages(asked, step(hop=BETA_LEFT, release="1.1.10"), start="1.0.14", installed=BY_TERRAFORM)
+    found = stages(asked, report_hop(hop=BETA_LEFT, release="1.1.10"), start="1.0.14", installed=BY_TERRAFORM)
     order = [name for one in found if one.part == "before" for name in one.checks]
     assert "gitops_applies_current_versions" in order
     assert order[-1] == "crd_conversion_cleared", "nothing converts from then on"

@@ -91,16 +91,16 @@ def test_every_later_hop_begins_with_the_release_that_was_landed(name: str) -> N
 
 
 def _later(found: Report) -> list[str]:
-    return [step.hop for step in found.target.path[1:]]
+    return [hop.hop for hop in found.target.path[1:]]
 
 
 @pytest.mark.parametrize("name", [one.name for one in CLEAN if one.version.startswith("0.")])
 def test_the_landed_controller_is_told_by_all_its_marks(name: str) -> None:
     here = inventory(name)
-    for step in path(detect_running_release(here), kubernetes=clean(name).kubernetes).steps:
-        here = after_upgrade(here, step.release)
+    for hop in path(detect_running_release(here), kubernetes=clean(name).kubernetes).hops:
+        here = after_upgrade(here, hop.release)
         told = detect_running_release(here)
-        assert (told.release, told.disagreements) == (step.release, ())
+        assert (told.release, told.disagreements) == (hop.release, ())
 
 
 @pytest.mark.parametrize(("given_port", "served"), [({}, 8000), ({"controller": {"metrics": {"port": 9100}}}, 9100)])
@@ -144,18 +144,18 @@ def test_a_noting_inventory_is_the_same_cluster() -> None:
 @pytest.mark.parametrize("name", ["alpha-031", "beta-033", "v1-10"])
 def test_facts_that_were_taken_over_say_what_fresh_ones_say(name: str) -> None:
     start = inventory(name)
-    steps = path(detect_running_release(start), kubernetes=clean(name).kubernetes).steps
+    hops = path(detect_running_release(start), kubernetes=clean(name).kubernetes).hops
     walk = Walk(noting(start), all_checks())
-    for step in steps:
-        last = step is steps[-1]
+    for hop in hops:
+        last = hop is hops[-1]
         fresh = Walk(noting(replace(walk.inventory)), all_checks(), asked=dict(walk.asked))
-        assert walk.hop(step, last=last) == fresh.hop(step, last=last)
+        assert walk.hop(hop, last=last) == fresh.hop(hop, last=last)
 
 
 def test_a_walk_of_one_hop_is_what_is_there() -> None:
     start = inventory("v1-10")
-    (step, *_) = path(detect_running_release(start), kubernetes="1.30").steps
-    (found,) = findings_of_hops(start, [step], checks=all_checks())
+    (hop, *_) = path(detect_running_release(start), kubernetes="1.30").hops
+    (found,) = findings_of_hops(start, [hop], checks=all_checks())
     assert not any(one.asked_earlier for one in found)
     assert not any(isinstance(part, Unseen) and part.why == AHEAD for part in map(start.part, ("nodepools", "nodes")))
 

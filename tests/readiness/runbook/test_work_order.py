@@ -31,7 +31,7 @@ from migrations_app.readiness.runbook.work_order import (
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import judged
 from tests.builders import without_changes
-from tests.readiness.outputs.reports import finding, step
+from tests.readiness.outputs.reports import finding, report_hop
 
 PHASE_OF: dict[str, Phase] = {check.id: check.phase for check in all_checks()}
 ALPHA_WORK = (
@@ -46,9 +46,9 @@ BY_HELM = InstallationFacts(namespace="kube-system", release="karpenter", kept_b
 
 
 def made(*asked: Finding, **more: object) -> tuple[RunbookStage, ...]:
-    given_step = {"hop": ALPHA_LEFT, "release": "0.37.8", "rollback_to": ("0.32.10",)} | more
-    installed = given_step.pop("installed", BY_HELM)
-    return stages(asked, step(**given_step), start="0.32.10", installed=installed)  # type: ignore[arg-type]  # as a step takes them
+    given_hop = {"hop": ALPHA_LEFT, "release": "0.37.8", "rollback_to": ("0.32.10",)} | more
+    installed = given_hop.pop("installed", BY_HELM)
+    return stages(asked, report_hop(**given_hop), start="0.32.10", installed=installed)  # type: ignore[arg-type]  # as a hop takes them
 
 
 def of(name: str, status: str = "fail", **more: object) -> Finding:

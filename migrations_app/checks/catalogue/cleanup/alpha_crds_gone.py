@@ -62,4 +62,4 @@ def _left_by_chart(crd: CRD, case: CheckContext) -> bool:
     by, charts = managed(crd.metadata), (CHART, CRD_CHART)
     named = {delivery.name for chart in charts if (delivery := chart_delivery(case.inventory.deliveries.items, chart))}
     of_chart = by.by == "helm" or (by.by in AT_ONCE and by.name in {*named, *charts})
-    return of_chart and minor_order(case.step.start.minor) >= (0, 33)
+    return of_chart and minor_order(case.hop.start.minor) >= (0, 33)

@@ -55,7 +55,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _outgrown(role: ClusterRole, case: CheckContext) -> Iterator[RbacRight]:
     """The permissions that no release needs any more and a rule grants by name. A rule with `*` is left out, because it
     is a decision of its owner."""
-    for right in outlived(case.step.release):
+    for right in outlived(case.hop.release):
         rules = [
             rule for rule in role.rules or () if "*" not in (rule.resources or ()) and "*" not in (rule.verbs or ())
         ]

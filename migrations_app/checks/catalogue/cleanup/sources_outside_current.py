@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _rows(case: CheckContext) -> tuple[OutsideRow, ...]:
-    return outside_between("sources", case.step.start, target_release=case.step.release)
+    return outside_between("sources", case.hop.start, target_release=case.hop.release)
 
 
 @check.advise

@@ -31,7 +31,7 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    main, crds, coming = given_values(case.inventory), crd_values(case.inventory), case.step.release
+    main, crds, coming = given_values(case.inventory), crd_values(case.inventory), case.hop.release
     unread = records_unread(case.inventory)
     if unread and None in (main, crds):
         yield Unknown(f"Helm's records could not be read ({unread}), so not all values are known")

@@ -62,7 +62,7 @@ def asks_cluster(case: CheckContext, controller: Installation) -> bool:
     running, policy = case.running.release, spec.dns_policy or CLUSTER
     own_choice = running is not None and minor_order(running.minor) >= (0, 34) and policy == NODE_S
     # Default of the chart: Default up to 0.33, ClusterFirst from 0.34 on.
-    return minor_order(case.step.release.minor) >= (0, 34) and not own_choice
+    return minor_order(case.hop.release.minor) >= (0, 34) and not own_choice
 
 
 def _evidence(group: PodGroup) -> Evidence:

@@ -50,8 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     else:
         yield from _evidence(missing(case, running), wanted=f"what {running} needs")
         if not any(map(kept_by_chart, roles)):
-            coming = missing(case, case.step.release, but=missing(case, running))
-            yield from _evidence(coming, wanted=f"what {case.step.release} needs; no chart writes these roles")
+            coming = missing(case, case.hop.release, but=missing(case, running))
+            yield from _evidence(coming, wanted=f"what {case.hop.release} needs; no chart writes these roles")
 
 
 def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] = ()) -> tuple[RbacRight, ...]:
@@ -75,5 +75,5 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     if any(map(kept_by_chart, roles)):  # its next upgrade restores the rules; no extra ClusterRole is needed
         yield from chart_values(case, {}, about="The chart writes its ClusterRoles again")
         return
-    rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))
+    rights = (*(missing(case, running) if running else ()), *missing(case, case.hop.release))
     yield grant_permissions(case, dict.fromkeys(rights))

@@ -72,7 +72,7 @@ def _zones_required(case: CheckContext, installation: controller.Installation) -
     values = controller.given_values(case.inventory)
     if values is not None and controller.value_at(values.tree, SPREAD) is not controller.ABSENT:
         return required
-    return required or minor_order(case.step.release.minor) >= (1, 0)
+    return required or minor_order(case.hop.release.minor) >= (1, 0)
 
 
 @check.advise

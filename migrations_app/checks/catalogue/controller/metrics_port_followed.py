@@ -45,9 +45,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     values = given_values(case.inventory)
     port_value = value_at(values.tree, KEY) if values is not None else ABSENT
-    after = port_value if isinstance(port_value, int) else metrics_port(case.step.release)
+    after = port_value if isinstance(port_value, int) else metrics_port(case.hop.release)
     if after is None:
-        yield Unknown(f"the port of {case.step.release} is not known")
+        yield Unknown(f"the port of {case.hop.release} is not known")
     home = [service for service in case.inventory.services.items if service.namespace == controller.namespace]
     services = [service for service in home if service.metrics_port]
     for service in services if after is not None else ():
@@ -66,7 +66,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield base.ManualCheck(
             f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}"
         )
-    entered = case.running.release is not None and case.hop == "0.32"
+    entered = case.running.release is not None and case.hop.name == "0.32"
     chosen = values is not None and isinstance(value_at(values.tree, WEBHOOK_KEY), int)
     if entered and controller.workload.template.spec.host_network and not chosen:
         row = at_controller(controller, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted=WEBHOOK_KEY)

@@ -44,12 +44,12 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    controller, ports = installation(case.inventory), ports_of(case.step.release)
+    controller, ports = installation(case.inventory), ports_of(case.hop.release)
     if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     if not ports:
-        yield Unknown(f"the ports of {case.step.release} are not known")
+        yield Unknown(f"the ports of {case.hop.release} are not known")
     if controller.workload.template.spec.host_network:
         port_list = ", ".join(f"{row.text} ({row.purpose})" for row in ports)
         yield ManualCheck(

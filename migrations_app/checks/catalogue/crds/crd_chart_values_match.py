@@ -39,14 +39,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("the chart karpenter-crd is not installed, or there is no controller")
         return
     crds, main = helm_release(case.inventory, chart=CRD_CHART), helm_release(case.inventory)
-    if crds and main and crds.app_version not in (main.app_version, str(case.step.release)):
-        seen, wanted = crds.app_version, f"{main.app_version}, or {case.step.release} just before the hop"
+    if crds and main and crds.app_version not in (main.app_version, str(case.hop.release)):
+        seen, wanted = crds.app_version, f"{main.app_version}, or {case.hop.release} just before the hop"
         yield Evidence(
             kind="HelmRelease", namespace=crds.namespace, name=crds.name, path="chart", seen=seen, wanted=wanted
         )
-    for lost in lost_crd_chart_keys(values.tree, case.step.release):
+    for lost in lost_crd_chart_keys(values.tree, case.hop.release):
         yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="")
-    planned = facts.chart_webhook(case.inventory, case.step.release)
+    planned = facts.chart_webhook(case.inventory, case.hop.release)
     if planned is not None:
         yield from _wrong_service(case, values, planned=planned)
 
@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _wrong_service(case: CheckContext, values: Values, *, planned: facts.WebhookAddress) -> Iterator[JudgeResult]:
     real = facts.webhook_service(case.inventory)
     if not planned.converts:
-        wanted = f"true: the CRDs of {case.step.release} convert"
+        wanted = f"true: the CRDs of {case.hop.release} convert"
         yield at_value(values, "webhook.enabled", seen="false", wanted=wanted).with_data(value="true")
     elif real is not None:
         differing = {"serviceNamespace": (planned.namespace, real.namespace), "serviceName": (planned.name, real.name)}

@@ -44,7 +44,7 @@ WRITERS = ("karpenter", "controller", "webhook")
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     converting = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED and _converts(crd)]
-    coming = crd_set(case.step.release)
+    coming = crd_set(case.hop.release)
     if not converting:
         yield NotApplicable("no CRD has a conversion webhook")
     for crd in converting if coming is not None and not _is_merged(coming) else ():
@@ -52,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         writers = [name for name in crd.conversion_owners if name.startswith(WRITERS)]
         if not replaces_whole(crd.metadata):
             wrote = f"; written by {', '.join(writers)}" if writers else ""
-            wanted = f"strategy None together with the CRDs of {case.step.release}"
+            wanted = f"strategy None together with the CRDs of {case.hop.release}"
             yield at_crd(crd, STANZA, seen=f"Webhook, applied by {_applies(by.by)}{wrote}", wanted=wanted)
 
 

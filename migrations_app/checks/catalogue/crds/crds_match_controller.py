@@ -38,7 +38,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"the CRDs of the running release are not known: {case.running.how}")
         return
     seen = {crd.name: crd for crd in case.inventory.crds.items}
-    coming = crd_set(case.step.release)
+    coming = crd_set(case.hop.release)
     for row in shipped.crds:
         # Kinds without a generation (NodeOverlay...) belong to optional features, which are off by default.
         if (

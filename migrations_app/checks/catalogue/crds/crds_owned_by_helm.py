@@ -45,7 +45,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.crds.items:
         yield NotApplicable("no CRD of Karpenter is installed")
     for crd in case.inventory.crds.items:
-        seen = "" if _left_over(crd, case.step.release) else unowned(crd, case.inventory)
+        seen = "" if _left_over(crd, case.hop.release) else unowned(crd, case.inventory)
         if seen:
             yield Evidence(
                 kind="CustomResourceDefinition",

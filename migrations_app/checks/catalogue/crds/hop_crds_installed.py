@@ -34,13 +34,13 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    coming = crd_set(case.step.release)
+    coming = crd_set(case.hop.release)
     if coming is None:
-        yield Unknown(f"the CRDs of {case.step.release} are not known")
+        yield Unknown(f"the CRDs of {case.hop.release} are not known")
         return
     seen = {crd.name: crd for crd in case.inventory.crds.items}
     for row in coming.crds:
-        yield from _crd_result(seen.get(row.name), row, release=case.step.release)
+        yield from _crd_result(seen.get(row.name), row, release=case.hop.release)
 
 
 def _crd_result(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResult]:
@@ -60,4 +60,4 @@ def _crd_result(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[Judg
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart_remedies(case, case.step.release)
+    yield from crd_chart_remedies(case, case.hop.release)

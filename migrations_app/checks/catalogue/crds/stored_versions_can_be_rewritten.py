@@ -45,7 +45,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"which release would rewrite them is not known: {case.running.how}")
         return
     if minor_order(running.minor) < (1, 0):
-        yield NotApplicable(f"{case.step.start} will rewrite them, which does not run yet")
+        yield NotApplicable(f"{case.hop.start} will rewrite them, which does not run yet")
         return
     yield from _obstacles(controller, running)
     for crd in crds:
@@ -76,4 +76,4 @@ def _obstacles(controller: Installation, running: Release) -> Iterator[JudgeResu
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     about = "wait until every object carries the annotation of the rewriting"
-    yield from chart_values(case, {"webhook.enabled": "true"}, to=case.step.start, about=about)
+    yield from chart_values(case, {"webhook.enabled": "true"}, to=case.hop.start, about=about)

@@ -42,7 +42,7 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     gaps_of_roles = gaps_for_part(case, "needs")
-    roles = unknown_node_roles(case, gaps_of_roles) if case.hop not in PROFILE_HOPS else ()
+    roles = unknown_node_roles(case, gaps_of_roles) if case.hop.name not in PROFILE_HOPS else ()
     yield from capped_results(gaps_of_roles, doubts=(*roles, *contradictions(case)))
 
 

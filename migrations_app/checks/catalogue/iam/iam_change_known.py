@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif roles == NOT_ASKED:
         named = ", ".join(actions)
         yield ManualCheck(
-            f"{case.step.release} asks for {named}, which {case.step.start} does not: hand the controller's policies "
+            f"{case.hop.release} asks for {named}, which {case.hop.start} does not: hand the controller's policies "
             "in, give access to AWS, or look and record it as a waiver of this check for this hop",
             tuple(policy_check_remedy(case)),
         )
@@ -71,7 +71,7 @@ def policy_check_remedy(case: CheckContext) -> Iterator[Remedy]:
         where="aws iam list-attached-role-policies --role-name CONTROLLER_ROLE",
         aws=True,
     )
-    judge_it = read_command("karpdash", "iam", "--policy", "policy.json", "--to", str(case.step.release))
+    judge_it = read_command("karpdash", "iam", "--policy", "policy.json", "--to", str(case.hop.release))
     yield in_aws(group(task, judge_it, notes=("With the documents of its policies the answer is exact, without AWS",)))
 
 

@@ -41,12 +41,12 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     aws, running = case.inventory.aws, case.running.release
     now = minor_order(running.minor) if running else None
-    end = minor_order(case.step.release.minor)
-    keys = tags.tags_at_hop(now, start=minor_order(case.step.start.minor), end=end)
+    end = minor_order(case.hop.release.minor)
+    keys = tags.tags_at_hop(now, start=minor_order(case.hop.start.minor), end=end)
     if not aws.instances.items:
         yield NotApplicable("there is no instance of Karpenter's")
     elif keys != tags.every_tag(end):
-        yield NotApplicable(f"a tag by which {case.step.release} lists is written or asked for at an earlier hop")
+        yield NotApplicable(f"a tag by which {case.hop.release} lists is written or asked for at an earlier hop")
     if running is None:
         yield Unknown(f"which tags are still to be written is not known: {case.running.how}")
     elif minor_order(running.minor) < minor_order(MACHINES):

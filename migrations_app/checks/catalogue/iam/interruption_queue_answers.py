@@ -61,7 +61,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _failure_text(case: CheckContext) -> str:
-    need = need_for("sqs:GetQueueUrl", to) if (to := minor_order(case.step.release.minor)) in every_minor() else None
+    need = need_for("sqs:GetQueueUrl", to) if (to := minor_order(case.hop.release.minor)) in every_minor() else None
     return f"Else: {need.effect} Log: {need.log}" if need else ""
 
 

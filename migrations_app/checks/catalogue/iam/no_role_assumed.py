@@ -70,7 +70,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    if case.hop != CONVERTED:
+    if case.hop.name != CONVERTED:
         yield from chart_values(case, {VALUE: ""}, about="the running release ignores it")
         return
     removal = chart_values(case, {VALUE: ""}, about="once the controller has the permissions without it")

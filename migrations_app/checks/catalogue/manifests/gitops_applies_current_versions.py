@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not objects and not packaged:
         yield NotApplicable("there is no NodePool, no EC2NodeClass and no Helm release that holds one")
     yield from hidden_fields(case.inventory, ("nodepools", "ec2nodeclasses"))
-    if case.hop == CONVERTED:
+    if case.hop.name == CONVERTED:
         for item in objects:
             yield from _beta_managers(item, at_once=True)
         return

@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for pool in (pool for pool in pools if not facts.of_other_provider(pool)):
         if facts.class_name(pool) not in names:
             yield at_field(pool, f"{REFERENCE}.name", seen=facts.class_name(pool) or "absent", wanted=WANTED)
-        elif case.hop != ALPHA_LEFT:
+        elif case.hop.name != ALPHA_LEFT:
             for field, seen, wanted in facts.wrong_class_fields(pool):
                 yield at_field(pool, f"{REFERENCE}.{field}", seen=seen, wanted=wanted)
 

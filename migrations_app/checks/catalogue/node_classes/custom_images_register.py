@@ -48,8 +48,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for claim in own_claims(case.inventory):
         if claim.name in barred:
             yield at_field(claim, CONDITION, seen="UnregisteredTaintNotFound", wanted=WANTED)
-    if not enforces_unregistered(case.step.release):
-        yield NotApplicable(f"{case.step.release} does not insist on the taint")
+    if not enforces_unregistered(case.hop.release):
+        yield NotApplicable(f"{case.hop.release} does not insist on the taint")
         return
     shapes = {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS}
     malformed, classes = split_malformed(case.inventory.ec2nodeclasses.items, shapes)

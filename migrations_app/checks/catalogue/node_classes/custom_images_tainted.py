@@ -45,8 +45,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    if enforces_unregistered(case.step.release):
-        yield NotApplicable(f"{case.step.release} insists on the taint: see custom_images_register")
+    if enforces_unregistered(case.hop.release):
+        yield NotApplicable(f"{case.hop.release} insists on the taint: see custom_images_register")
         return
     malformed, classes = split_malformed(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
     yield from malformed

@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield Unknown(
                 f"EC2NodeClass {ec2_node_class.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown"
             )
-        elif max(map(minor_order, (server, case.step.kubernetes.min))) >= minor_order(end.kubernetes):
+        elif max(map(minor_order, (server, case.hop.kubernetes.min))) >= minor_order(end.kubernetes):
             seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
             yield at_field(ec2_node_class, _family_path(ec2_node_class), seen=seen, wanted=end.instead)
 

@@ -49,12 +49,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield at_field(node_class, AMI_TERMS, seen="absent", wanted=wanted)
         elif terms and not text(node_class, FAMILY) and not any(_names_family(term) for _, term in terms):
             yield at_field(node_class, FAMILY, seen="absent", wanted="a family, as no term is an alias")
-        elif flaw_pair := family_flaw(text(node_class, FAMILY), case.step.release):
+        elif flaw_pair := family_flaw(text(node_class, FAMILY), case.hop.release):
             yield at_field(node_class, FAMILY, seen=flaw_pair[0], wanted=flaw_pair[1])
         for place, term in terms:
             path = f"{AMI_TERMS}[{place}]"
             yield from _term(node_class, path, term=term, alone=len(terms) == 1)
-            yield from _alias(node_class, f"{path}.alias", alias=term.get("alias"), target=case.step.release)
+            yield from _alias(node_class, f"{path}.alias", alias=term.get("alias"), target=case.hop.release)
 
 
 def _names_family(term: dict[str, Any]) -> bool:

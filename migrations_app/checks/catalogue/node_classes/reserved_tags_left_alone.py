@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no node class, no template and no global settings")
     malformed, objects = split_malformed(objects, {TAGS: TEXTS})
     yield from malformed
-    v1 = minor_order(case.step.release.minor) >= (1, 0)
+    v1 = minor_order(case.hop.release.minor) >= (1, 0)
     for whole_object in objects:
         for key in _reserved(strings(whole_object, TAGS), v1=v1):
             yield at_field(whole_object, f"{TAGS}[{key}]", seen=strings(whole_object, TAGS)[key], wanted="absent")

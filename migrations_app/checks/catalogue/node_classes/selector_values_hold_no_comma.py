@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for path in TERMS:
             for place, term in rows(ec2_node_class, path):
                 yield from _tags(ec2_node_class, f"{path}[{place}].tags", tags=term.get("tags"))
-    for template in templates if case.hop == "0.32" else ():
+    for template in templates if case.hop.name == "0.32" else ():
         for path in SELECTORS:
             yield from _values_with_comma(template, path, pairs=strings(template, path))
 

@@ -61,13 +61,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _loses_images(ec2_node_class: EC2NodeClass, case: CheckContext) -> bool:
     """Whether the class loses its images at the hop. At 1.0 a class with amiSelectorTerms keeps them; 1.1 ignores the
     annotation that kept them."""
-    if case.hop == BETA_LEFT:
+    if case.hop.name == BETA_LEFT:
         return True
     if rows(ec2_node_class, AMI_TERMS):
         return False
     server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
     found_alone = server is not None and minor_order(server) < minor_order(UBUNTU_UNFOUND_FROM)
-    return case.hop == CONVERTED or not found_alone
+    return case.hop.name == CONVERTED or not found_alone
 
 
 @check.advise

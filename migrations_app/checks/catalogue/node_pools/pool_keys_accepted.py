@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     yield from malformed
     for pool in pools:
         for key in strings(pool, LABELS):
-            if not accepted(key, case.step.release):
+            if not accepted(key, case.hop.release):
                 yield at_field(pool, f"{LABELS}[{key}]", seen=key, wanted=_successor(key, case))
         yield from _requirements(pool, case)
 
@@ -53,7 +53,7 @@ def _requirements(pool: NodePool, case: CheckContext) -> Iterator[JudgeResult]:
         key, operator, path = row.get("key"), row.get("operator"), f"{REQUIREMENTS}[{place}]"
         if not isinstance(key, str) or not key:
             yield Unknown(f"NodePool {pool.name}: {path}.key is no text")
-        elif not accepted(key, case.step.release):
+        elif not accepted(key, case.hop.release):
             yield at_field(pool, f"{path}.key", seen=f"{key} {operator}", wanted=_successor(key, case))
         elif operator not in OPERATORS:
             yield Unknown(f"NodePool {pool.name}: {path}.operator {str(operator)[:20]} is not known")
@@ -62,7 +62,7 @@ def _requirements(pool: NodePool, case: CheckContext) -> Iterator[JudgeResult]:
 def _successor(key: str, case: CheckContext) -> str:
     """The key that replaced this one, if a NodePool may use it."""
     successor = labels.replacement(key, kind="label")
-    return successor if successor and accepted(successor, case.step.release) else "absent"
+    return successor if successor and accepted(successor, case.hop.release) else "absent"
 
 
 @check.advise

@@ -42,11 +42,11 @@ WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if case.hop == ALPHA_LEFT and alpha_is_past(case):  # at later hops the check is only a reminder
+    if case.hop.name == ALPHA_LEFT and alpha_is_past(case):  # at later hops the check is only a reminder
         yield ALPHA_GONE
         return
     own: list[WholeObject] = [*own_pools(case.inventory)]
-    own += case.inventory.provisioners.items if case.hop in (FIRST, ALPHA_LEFT) else ()
+    own += case.inventory.provisioners.items if case.hop.name in (FIRST, ALPHA_LEFT) else ()
     if not own:
         yield NotApplicable("there is no pool of Karpenter's own")
     for pool in own:

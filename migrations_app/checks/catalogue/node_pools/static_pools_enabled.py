@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
     if not fixed:
         yield NotApplicable("no NodePool sets spec.replicas")
-    controller, row = installation(case.inventory), find(case.step.release)
+    controller, row = installation(case.inventory), find(case.hop.release)
     default = bool(row and row.gate_default(GATE))
     gate_setting = given_gates(controller) if controller else None
     if fixed and gate_setting is not None and not gate_setting.text:

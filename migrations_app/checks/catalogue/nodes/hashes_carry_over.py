@@ -44,7 +44,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if now is None:
         yield Unknown(f"which hashes the running release writes is not known: {case.running.how}")
         return
-    after = _versions(case.step.release) or now
+    after = _versions(case.hop.release) or now
     for hashes in all_hashes:
         yield from _claim_results(hashes, expected=now[hashes.kind])
         change = change_to(hashes.annotation, after[hashes.kind]) if after[hashes.kind] != now[hashes.kind] else None

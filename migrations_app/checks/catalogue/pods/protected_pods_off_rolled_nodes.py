@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable(NOTHING_REPLACED)
         return
     # 1.0 ignores the old annotations; another check reports that pods lose their protection.
-    on_pods, on_nodes = OLD_KEYS if case.hop == ALPHA_LEFT else ("", "")
+    on_pods, on_nodes = OLD_KEYS if case.hop.name == ALPHA_LEFT else ("", "")
     for situation in groups_on_nodes(case, nodes, wanted=lambda group: _protecting_key(group.markers, on_pods)):
         path = PATH.format(key=_protecting_key(situation.group.markers, on_pods))
         yield situation.evidence(path=path, seen="true", wanted="done, or free to move")

@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     deliveries = [delivery for chart in (CHART, CRD_CHART) for delivery in chart_deliveries(case.inventory, chart)]
     if not deliveries:
         yield NotApplicable("neither Flux nor Argo CD delivers a chart of Karpenter")
-    running = case.running.release or case.step.start
+    running = case.running.release or case.hop.start
     later = [
         release(patch.version) for row in RELEASES if row.order > minor_order(running.minor) for patch in row.patches
     ]

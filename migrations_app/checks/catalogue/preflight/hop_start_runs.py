@@ -30,18 +30,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     running, controller = case.running.release, installation(case.inventory)
     if running is None or controller is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
-    elif running < case.step.start:
+    elif running < case.hop.start:
         yield Evidence(
             kind="Deployment",
             namespace=controller.namespace,
             name=controller.name,
             path=f"metadata.labels[{labels.APP_VERSION}]",
             seen=str(running),
-            wanted=f"{case.step.start} or later",
+            wanted=f"{case.hop.start} or later",
         )
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    reason = f"this one starts from {case.step.start}, {evidence[0].seen} runs"
+    reason = f"this one starts from {case.hop.start}, {evidence[0].seen} runs"
     yield in_cluster(PersonTask(what="take the earlier upgrades first", why=reason))

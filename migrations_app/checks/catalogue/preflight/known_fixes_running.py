@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    target_release = case.step.release
+    target_release = case.hop.release
     if any(missing_fixes(target_release)):
         task = PersonTask(
             what="take a later hop for the rest", why=f"not every fix is in {target_release}, the target version"

@@ -37,28 +37,28 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     minor = kubernetes_minor(text)
     if minor is None:
         yield Unknown(f"the server's version {text[:40]!r} names no Kubernetes minor")
-    elif not case.step.kubernetes.holds(minor):
+    elif not case.hop.kubernetes.holds(minor):
         yield _outside(case, seen=minor, minor=minor)
     planned = case.planned_kubernetes
-    if planned and not case.step.kubernetes.holds(planned):
-        yield planned_evidence(case.inventory.cluster, minor=planned, window=case.step.kubernetes).with_data(minor="")
+    if planned and not case.hop.kubernetes.holds(planned):
+        yield planned_evidence(case.inventory.cluster, minor=planned, window=case.hop.kubernetes).with_data(minor="")
 
 
 def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
-    name, wanted = case.inventory.cluster, str(case.step.kubernetes)
+    name, wanted = case.inventory.cluster, str(case.hop.kubernetes)
     return Evidence(kind="Cluster", name=name, path="gitVersion", seen=seen, wanted=wanted, data={"minor": minor})
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    seen, window = evidence[0].value("minor"), case.step.kubernetes
+    seen, window = evidence[0].value("minor"), case.hop.kubernetes
     if not seen:
-        yield stay_inside(window, str(case.step.release))
+        yield stay_inside(window, str(case.hop.release))
         return
     if minor_order(seen) < minor_order(window.min):
         yield in_aws(_upgrades(case, seen=seen, wanted=window.min))
         return
-    highest = newest_patch_for(case.step.release, seen)
+    highest = newest_patch_for(case.hop.release, seen)
     quickly = "pass through this hop quickly: no patch of it reaches higher"
     task = f"upgrade to {highest} instead" if highest else quickly
     reason = f"a control plane cannot be taken back below {seen}"

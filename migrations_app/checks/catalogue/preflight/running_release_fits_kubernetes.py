@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     text = next((version.git_version for version in case.inventory.version.items), "")
     minor, running = kubernetes_minor(text), case.running.release
     row = find(running) if running else None
-    if case.step.start == case.step.release:
+    if case.hop.start == case.hop.release:
         yield NotApplicable("without an upgrade kubernetes_inside_window checks the running version")
     elif running is None or row is None:
         yield Unknown(f"which Kubernetes the running release supports is not known: {running or case.running.how}")
@@ -64,7 +64,7 @@ def _supporting_patch(running: Release, minor: str) -> Release | None:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     fitting = evidence[0].value("fitting")
-    reason = f"the target version {case.step.release} is judged on its own"
+    reason = f"the target version {case.hop.release} is judged on its own"
     if fitting:
         task = PersonTask(what=f"upgrade to {fitting} first where the hop has to wait", why=reason)
     else:

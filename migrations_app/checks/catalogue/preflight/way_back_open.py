@@ -38,22 +38,22 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if running is None or controller is None or find(running) is None:
         yield Unknown(f"whether a rollback to the running release is possible is not known: {case.running.how}")
         return
-    if running < case.step.start:
-        yield NotApplicable(f"the upgrade starts from {case.step.start}, which does not run yet")
-    elif running.minor != case.step.release.minor and running not in rollback_targets(case.step.release):
+    if running < case.hop.start:
+        yield NotApplicable(f"the upgrade starts from {case.hop.start}, which does not run yet")
+    elif running.minor != case.hop.release.minor and running not in rollback_targets(case.hop.release):
         yield Evidence(
             kind="Deployment",
             namespace=controller.namespace,
             name=controller.name,
             path="spec.template.spec.containers[].image",
             seen=str(running),
-            wanted=", ".join(str(target) for target in case.step.rollback_to) or "no release is known",
+            wanted=", ".join(str(target) for target in case.hop.rollback_to) or "no release is known",
         )
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     running = case.running.release
-    own = [target for target in case.step.rollback_to if running and target.minor == running.minor]
+    own = [target for target in case.hop.rollback_to if running and target.minor == running.minor]
     if own:
         yield from chart_values(case, {}, to=own[0], about=f"{own[0]} can be rolled back to")

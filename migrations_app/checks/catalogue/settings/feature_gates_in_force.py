@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
     for part in gates.malformed:
         yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
-    gates_set, coming = controller.parsed_gates(found), find(case.step.release)
+    gates_set, coming = controller.parsed_gates(found), find(case.hop.release)
     if row.drift == "on_by_default" and "Drift" not in gates_set:
         off = f"{gates.text}: without Drift it is off"
         yield at_controller(found, gates.path, seen=off, wanted="Drift=true or false")
@@ -61,12 +61,12 @@ def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
 def _changed_defaults(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
     """Gates that the values do not set and whose default changes. The chart writes every gate, so only values count."""
     values, gates_set = controller.given_values(case.inventory), controller.parsed_gates(found)
-    for gate, before, after in felt_flips(row, coming) if (coming := find(case.step.release)) else ():
+    for gate, before, after in felt_flips(row, coming) if (coming := find(case.hop.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and gates_set.get(gate.name, before) == before:
             yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
         elif values is not None and all(controller.value_at(values.tree, key) is ABSENT for key in keys):
-            seen = f"absent: {before} on {row.minor}, {after} on {case.step.release.minor}".lower()
+            seen = f"absent: {before} on {row.minor}, {after} on {case.hop.release.minor}".lower()
             flipped = at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")
             yield flipped.with_data(gate=gate.value, value=str(before).lower())
 

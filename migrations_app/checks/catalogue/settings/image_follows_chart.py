@@ -40,14 +40,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif values is None:
         yield Unknown(why_values_unknown(case.inventory))
     else:
-        for key in pinned_image(values.tree, case.step.release):
-            wanted = as_tag(case.step.release) if key == TAG else "absent, or that of the same image"
+        for key in pinned_image(values.tree, case.hop.release):
+            wanted = as_tag(case.hop.release) if key == TAG else "absent, or that of the same image"
             yield at_value(values, key, seen=str(value_of(values.tree, key)), wanted=wanted)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    values, tag = given_values(case.inventory), as_json(as_tag(case.step.release))
+    values, tag = given_values(case.inventory), as_json(as_tag(case.hop.release))
     keys = [value_key(values, row) for row in evidence if values]
     chosen = tuple(
         HelmValue(key, tag, "the new chart runs its own release; a mirror needs that image first")

@@ -45,13 +45,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if _enters_minor(case, running, minor=(0, 33)) and _absent(values, "logLevel"):
             row = at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
             yield row.with_data(value="debug")
-        if case.hop == ALPHA_LEFT and _configured(values) and value_at(values.tree, "logConfig.enabled") is not True:
+        if (
+            case.hop.name == ALPHA_LEFT
+            and _configured(values)
+            and value_at(values.tree, "logConfig.enabled") is not True
+        ):
             seen = "absent or false: logConfig is not mounted"
             yield at_value(values, "logConfig.enabled", seen=seen, wanted="true").with_data(value="true")
 
 
 def _enters_minor(case: CheckContext, running: Release, *, minor: tuple[int, int]) -> bool:
-    return minor_order(running.minor) < minor <= minor_order(case.step.release.minor)
+    return minor_order(running.minor) < minor <= minor_order(case.hop.release.minor)
 
 
 def _absent(values: Values, *keys: str) -> bool:

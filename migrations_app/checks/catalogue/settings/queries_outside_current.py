@@ -48,11 +48,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _renamed(case: CheckContext) -> tuple[str, ...]:
-    return renamed_between(case.step.start, case.step.release)
+    return renamed_between(case.hop.start, case.hop.release)
 
 
 def _others(case: CheckContext) -> tuple[OutsideRow, ...]:
-    return outside_between("queries", case.step.start, target_release=case.step.release)
+    return outside_between("queries", case.hop.start, target_release=case.hop.release)
 
 
 @check.advise

@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
-    for unread in unread_env_names(controller.env, case.step.release):
+    for unread in unread_env_names(controller.env, case.hop.release):
         if unread.key not in CHART_SWITCHES:
             yield _evidence(controller, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
     if controller.env_elsewhere:
@@ -52,7 +52,7 @@ def _unknown_gates(case: CheckContext, gates: str) -> list[str]:
     version knows, and removes them itself."""
     running = case.running.release
     strange_gates = unread_gates(gates, running) if running else []
-    return [gate for gate in unread_gates(gates, case.step.release) if gate in strange_gates]
+    return [gate for gate in unread_gates(gates, case.hop.release) if gate in strange_gates]
 
 
 def _evidence(controller: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
@@ -71,7 +71,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     names = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if not row.data)
     variables = without(case.inventory, frozenset(names))
     if variables is not None:
-        reason = f"without {', '.join(names)}, which {case.step.release} does not read"
+        reason = f"without {', '.join(names)}, which {case.hop.release} does not read"
         yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(variables), reason),))
     gates = [f"without {row.value('gate')}" for row in evidence if row.data]
     if gates or variables is None:

@@ -38,7 +38,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if values is None:
         yield Unknown(why_values_unknown(case.inventory))
         return
-    for unread in lost_helm_keys(values.tree, case.step.release):
+    for unread in lost_helm_keys(values.tree, case.hop.release):
         yield Evidence(
             kind=values.kind,
             namespace=values.namespace,
@@ -55,10 +55,10 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     moved: list[HelmValue] = []
     by_hand: list[HelmValue] = []
     removals: list[HelmValue] = []
-    for row in lost_helm_keys(values.tree, case.step.release) if values else ():
+    for row in lost_helm_keys(values.tree, case.hop.release) if values else ():
         value = value_at(values.tree, row.key) if values else None
         if not row.replacement or " " in row.replacement:
-            removals.append(HelmValue(row.key, why=f"{case.step.release} does not read it"))
+            removals.append(HelmValue(row.key, why=f"{case.hop.release} does not read it"))
         elif is_whole(value):
             moved.append(HelmValue(row.replacement, json.dumps(value, ensure_ascii=False), f"takes over {row.key}"))
             removals.append(HelmValue(row.key, why=f"{row.replacement} takes over"))

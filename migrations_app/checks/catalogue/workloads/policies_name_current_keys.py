@@ -42,7 +42,7 @@ GONE = "nothing: no release reads it any more"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    release = case.step.release
+    release = case.hop.release
     for policy in case.inventory.policies.items:
         for path, key in mentions(policy):
             newer = version_gone(key, release)

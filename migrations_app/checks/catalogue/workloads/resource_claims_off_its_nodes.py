@@ -43,7 +43,7 @@ PATH, SEEN, WANTED = "spec.resourceClaims", "present", f"absent, nodes of a node
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     controller = installation(case.inventory)
-    if IGNORED_FROM not in case.step.entered:
+    if IGNORED_FROM not in case.hop.entered:
         yield NotApplicable(f"the hop does not enter {IGNORED_FROM}")
     elif not any(map(_claims, case.inventory.pods.items)):
         yield NotApplicable("no pod names a ResourceClaim")

@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _retired_keys(case: CheckContext) -> set[str]:
-    retired_keys = {row.key for row in labels.KEYS if row.kind == "label" and row.retired_in(case.step.release)}
+    retired_keys = {row.key for row in labels.KEYS if row.kind == "label" and row.retired_in(case.hop.release)}
     return retired_keys - {labels.PROVISIONER_NAME}
 
 

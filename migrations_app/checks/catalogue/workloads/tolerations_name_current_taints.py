@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _keys(case: CheckContext) -> tuple[str, str]:
-    if case.hop == "0.32":
+    if case.hop.name == "0.32":
         return labels.UNSCHEDULABLE_TAINT, labels.DISRUPTION_TAINT
     return labels.DISRUPTION_TAINT, labels.DISRUPTED_TAINT
 

@@ -68,9 +68,9 @@ def test_both_readings_lead_to_the_same_answers_at_every_later_hop() -> None:
     answers = []
     for name in (BETA, V1):
         start = inventory(name)
-        steps = path(detect_running_release(start), kubernetes="1.29").steps
-        every = [one for found in findings_of_hops(start, steps, checks=all_checks()) for one in found]
-        answers.append({(one.hop, one.id): (one.status, one.severity) for one in every if one.hop != steps[0].hop})
+        hops = path(detect_running_release(start), kubernetes="1.29").hops
+        every = [one for found in findings_of_hops(start, hops, checks=all_checks()) for one in found]
+        answers.append({(one.hop, one.id): (one.status, one.severity) for one in every if one.hop != hops[0].name})
     assert answers[0].keys() == answers[1].keys()
     assert {name for _, name in (key for key in answers[0] if answers[0][key] != answers[1][key])} == APART
 
@@ -141,8 +141,8 @@ def test_kubelet_settings_live_on_in_an_annotation_that_the_hop_to_1_1_asks_abou
     after = after_upgrade(odd, release("1.0.14")).nodepools.items[0]
     assert json.loads(after.metadata.annotation(labels.KUBELET_COMPATIBILITY) or "") == {"maxPods": 58}
     assert "kubelet" not in after.get("spec.template.spec")
-    steps = path(detect_running_release(odd), kubernetes="1.29").steps
-    every = {(one.hop, one.id): one for found in findings_of_hops(odd, steps, checks=all_checks()) for one in found}
+    hops = path(detect_running_release(odd), kubernetes="1.29").hops
+    every = {(one.hop, one.id): one for found in findings_of_hops(odd, hops, checks=all_checks()) for one in found}
     assert every["1.1+", "compatibility_annotations_gone"].status == "fail"
 
 

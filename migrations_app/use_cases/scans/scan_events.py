@@ -1,11 +1,11 @@
-"""Numbers the ends of scans in commit order, for programs that follow the feed."""
+"""Numbers the ends of scans in commit order, for programs that follow resource events."""
 
 import uuid
 
 from django.db.models import F
 from django.utils import timezone
 
-from migrations_app.models.feed import ScanEvent, ScanEventHead
+from migrations_app.models.scan_event import ScanEvent, ScanEventHead
 
 HEAD = 1
 

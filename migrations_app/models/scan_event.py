@@ -1,4 +1,4 @@
-"""Ends of scans in commit order, for programs that follow the feed.
+"""Ends of scans in commit order, for programs that follow resource events.
 
 The audit log has no event for each scan, because a large fleet has thousands of scans a day.
 """

@@ -7,20 +7,20 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.api import feed
+from migrations_app.api import events
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
-from migrations_app.queries.audit.feed import position_of
+from migrations_app.queries.audit.events import position_of
 from tests.api.conftest import Tool
 from tests.builders_rows import a_cluster
-from tests.queries.test_feed import happened, scanned
+from tests.queries.test_resource_events import happened, scanned
 
 
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses that were asked for; none is made."""
     made: list[float] = []
-    monkeypatch.setattr(feed, "pause", made.append)
+    monkeypatch.setattr(events, "pause", made.append)
     return made
 
 
@@ -32,7 +32,7 @@ def cluster(db: None) -> Cluster:
 def test_without_a_cursor_it_begins_now(api: Tool, cluster: Cluster) -> None:
     scanned(cluster)
     first = api("GET", "events").json()
-    assert (first["results"], first["gap"], first["retry_after"]) == ([], False, feed.PAUSE)
+    assert (first["results"], first["gap"], first["retry_after"]) == ([], False, events.PAUSE)
     happened("rollout.running", cluster)
     told = api("GET", f"events?cursor={first['cursor']}").json()
     assert [(row["event"], row["cluster"]) for row in told["results"]] == [("rollout.running", str(cluster.pk))]
@@ -49,31 +49,31 @@ def place_of(cursor: str) -> tuple[int, int]:
 def test_an_event_stream_is_resumed_by_its_last_id(api: Tool, cluster: Cluster) -> None:
     for state in ("done", "failed"):
         scanned(cluster, state)
-    stream = api("GET", "events?begin=oldest&limit=1", accept=feed.STREAM)
+    stream = api("GET", "events?begin=oldest&limit=1", accept=events.STREAM)
     blocks = stream.content.decode().split("\n\n")
     fields = dict(line.split(": ", 1) for line in blocks[1].splitlines())
     assert (stream["Content-Type"], blocks[0], fields["event"]) == (
-        f"{feed.STREAM}; charset=utf-8",
+        f"{events.STREAM}; charset=utf-8",
         "retry: 0",
         "scan.done",
     )
     assert msgspec.json.decode(fields["data"])["cursor"] == fields["id"]
-    rest = api("GET", "events", accept=feed.STREAM, last_event_id=fields["id"]).content.decode()
+    rest = api("GET", "events", accept=events.STREAM, last_event_id=fields["id"]).content.decode()
     assert ("event: scan.failed" in rest, "event: scan.done" in rest) == (True, False)
     last = rest.strip().rpartition("id: ")[2]
-    quiet = api("GET", "events", accept=feed.STREAM, last_event_id=last).content.decode()
+    quiet = api("GET", "events", accept=events.STREAM, last_event_id=last).content.decode()
     head, _, here = quiet.partition("id: ")
-    assert (head, place_of(here.strip())) == (f"retry: {feed.PAUSE * 1000}\n\n", place_of(last))
+    assert (head, place_of(here.strip())) == (f"retry: {events.PAUSE * 1000}\n\n", place_of(last))
 
 
 def test_what_waits_is_bounded_and_the_rest_is_answered_at_once(
     api: Tool, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
 ) -> None:
-    monkeypatch.setattr(feed, "places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(events, "places", threading.BoundedSemaphore(1))
     assert (api("GET", "events?wait=3").json()["retry_after"], pauses) == (0, [1.0] * 3)
-    feed.places.acquire()
-    assert (api("GET", "events?wait=3").json()["retry_after"], len(pauses)) == (feed.PAUSE, 3)
-    feed.places.release()
+    events.places.acquire()
+    assert (api("GET", "events?wait=3").json()["retry_after"], len(pauses)) == (events.PAUSE, 3)
+    events.places.release()
     api("GET", "events?wait=1")
     assert len(pauses) == 4
 

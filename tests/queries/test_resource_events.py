@@ -1,4 +1,4 @@
-"""The feed of what happens: in order, without loss or repetition, and only what the caller sees."""
+"""Resource events: in order, without loss or repetition, and only what the caller sees."""
 
 import uuid
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ from hypothesis.extra.django import TestCase
 from migrations_app.access import ROLES, EffectivePermissions
 from migrations_app.models.audit import AuditEvent, AuditHead
 from migrations_app.models.cluster import Cluster, ClusterGroup
-from migrations_app.models.feed import ScanEvent, ScanEventHead
 from migrations_app.models.scan import Scan
-from migrations_app.queries.audit import feed
-from migrations_app.queries.audit.feed import FeedEvent, FeedFilters, FeedPosition, feed_since
+from migrations_app.models.scan_event import ScanEvent, ScanEventHead
+from migrations_app.queries.audit import events
+from migrations_app.queries.audit.events import EventFilters, EventPosition, ResourceEvent, events_since
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.audit.log import WORKER, Event, record
-from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.queue import claim, request_scan
 from migrations_app.use_cases.scans.retention import sweep_old
+from migrations_app.use_cases.scans.scan_events import note_end
 from migrations_app.use_cases.scans.store import fail
 from tests.builders_campaigns import a_campaign
 from tests.builders_rows import a_cluster
 from tests.use_cases.test_record import together
 
-START = FeedPosition(audit=0, scans=0, issued=2**31)
+START = EventPosition(audit=0, scans=0, issued=2**31)
 
 
 def happened(verb: str, cluster: Cluster | None = None, *, about: object = "") -> int:
@@ -42,15 +42,15 @@ def scanned(cluster: Cluster, state: str = "done") -> int:
         return note_end(uuid.uuid4(), cluster_id=cluster.pk, state=state)
 
 
-def followed(position: FeedPosition, *, limit: int) -> Iterator[FeedEvent]:
+def followed(position: EventPosition, *, limit: int) -> Iterator[ResourceEvent]:
     """Every event from there on, page by page, with positions as a client has them: as cursors."""
     now = timezone.now()
     while True:
-        page = feed_since(position, FeedFilters(limit=limit), now=now)
+        page = events_since(position, EventFilters(limit=limit), now=now)
         yield from page.events
         if not page.more:
             return
-        position = feed.position_of(feed.encode_position(page.position), now=now)
+        position = events.position_of(events.encode_position(page.position), now=now)
 
 
 class EveryEventIsToldOnce(TestCase):
@@ -64,7 +64,7 @@ class EveryEventIsToldOnce(TestCase):
         cluster = a_cluster("a")
         for kind in kinds:
             _ = scanned(cluster) if kind == "scan" else happened(kind, cluster)
-        before, feed.WINDOW = feed.WINDOW, window
+        before, events.WINDOW = events.WINDOW, window
         try:
             told = list(followed(START, limit=limit))
             wanted = ["scan.done" if kind == "scan" else kind for kind in kinds if kind != "token.made"]
@@ -74,10 +74,10 @@ class EveryEventIsToldOnce(TestCase):
             # From the cursor of any event on, the rest and nothing else.
             now = timezone.now()
             for place, one in enumerate(told):
-                rest = list(followed(feed.position_of(one.cursor, now=now), limit=limit))
+                rest = list(followed(events.position_of(one.cursor, now=now), limit=limit))
                 assert sorted(later.event for later in rest) == sorted(later.event for later in told[place + 1 :])
         finally:
-            feed.WINDOW = before
+            events.WINDOW = before
 
 
 def test_an_event_says_what_it_is_about(db: None) -> None:
@@ -100,14 +100,14 @@ def test_an_event_says_what_it_is_about(db: None) -> None:
 @pytest.mark.parametrize(
     ("filters", "events"),
     [
-        (FeedFilters(kinds=("scan",)), ["scan.done"]),
-        (FeedFilters(kinds=("plan",)), ["rollout.draft"]),
-        (FeedFilters(kinds=("rollout",)), ["rollout.running"]),
-        (FeedFilters(kinds=("journey", "campaign")), ["journey.running", "campaign.paused"]),
-        (FeedFilters(cluster=uuid.UUID(int=0)), []),
+        (EventFilters(kinds=("scan",)), ["scan.done"]),
+        (EventFilters(kinds=("plan",)), ["rollout.draft"]),
+        (EventFilters(kinds=("rollout",)), ["rollout.running"]),
+        (EventFilters(kinds=("journey", "campaign")), ["journey.running", "campaign.paused"]),
+        (EventFilters(cluster=uuid.UUID(int=0)), []),
     ],
 )
-def test_what_is_asked_for(db: None, filters: FeedFilters, events: list[str]) -> None:
+def test_what_is_asked_for(db: None, filters: EventFilters, events: list[str]) -> None:
     cluster = a_cluster("a")
     for verb in (
         "rollout.draft",
@@ -119,7 +119,7 @@ def test_what_is_asked_for(db: None, filters: FeedFilters, events: list[str]) ->
     ):
         happened(verb, cluster)
     scanned(cluster)
-    page = feed_since(START, filters, now=timezone.now())
+    page = events_since(START, filters, now=timezone.now())
     assert ([one.event for one in page.events], page.more) == (events, False)
 
 
@@ -128,7 +128,7 @@ def test_only_what_is_seen_is_told(db: None) -> None:
     group = ClusterGroup.objects.create(name="shop")
     group.clusters.add(mine)
     own, foreign = a_campaign(mine), a_campaign(other)
-    begin = feed.newest_position(timezone.now())
+    begin = events.newest_position(timezone.now())
     for cluster, campaign in ((mine, own), (other, foreign)):
         happened("rollout.running", cluster)
         happened("campaign.running", about=campaign.pk)
@@ -137,7 +137,7 @@ def test_only_what_is_seen_is_told(db: None) -> None:
     happened("rollout.running")
     sight = VisibilityScope(EffectivePermissions(by_group={group.pk: ROLES["viewer"]}))
     with visibility_scope(sight):
-        page = feed_since(begin, FeedFilters(), now=timezone.now())
+        page = events_since(begin, EventFilters(), now=timezone.now())
     told = {(one.event, one.cluster, one.subject if one.kind == "campaign" else None) for one in page.events}
     assert told == {
         ("rollout.running", mine.pk, None),
@@ -146,15 +146,17 @@ def test_only_what_is_seen_is_told(db: None) -> None:
         ("scan.done", mine.pk, None),
     }
     # What was not told is passed as well, so that nobody looks at it again and again.
-    assert page.position.audit == feed.newest_position(timezone.now()).audit
+    assert page.position.audit == events.newest_position(timezone.now()).audit
 
 
 def test_a_position_that_is_old_or_ahead_says_that_events_may_be_missing(db: None) -> None:
     now = timezone.now()
     happened("rollout.running", a_cluster("a"))
-    fresh, old = (FeedPosition(audit=0, scans=0, issued=int((now - timedelta(days=age)).timestamp())) for age in (6, 8))
-    assert [feed_since(one, FeedFilters(), now=now).gap for one in (fresh, old)] == [False, True]
-    restored = feed_since(FeedPosition(audit=99, scans=0, issued=int(now.timestamp())), FeedFilters(), now=now)
+    fresh, old = (
+        EventPosition(audit=0, scans=0, issued=int((now - timedelta(days=age)).timestamp())) for age in (6, 8)
+    )
+    assert [events_since(one, EventFilters(), now=now).gap for one in (fresh, old)] == [False, True]
+    restored = events_since(EventPosition(audit=99, scans=0, issued=int(now.timestamp())), EventFilters(), now=now)
     assert (restored.gap, restored.position.audit, restored.events) == (True, AuditHead.objects.get().seq, ())
 
 
@@ -167,8 +169,8 @@ def test_waiting_ends_with_an_event_or_with_the_time(db: None) -> None:
             scanned(cluster)
 
     def waited() -> list[str]:
-        here = feed.newest_position(timezone.now())
-        page = feed.wait_for_events(here, FeedFilters(), seconds=5, pause=pause, clock=timezone.now)
+        here = events.newest_position(timezone.now())
+        page = events.wait_for_events(here, EventFilters(), seconds=5, pause=pause, clock=timezone.now)
         return [one.event for one in page.events]
 
     assert (waited(), len(pauses)) == (["scan.done"], 3)
@@ -178,7 +180,7 @@ def test_waiting_ends_with_an_event_or_with_the_time(db: None) -> None:
 def test_numbers_follow_each_other_and_old_ends_of_scans_go(db: None) -> None:
     cluster = a_cluster("a")
     assert [scanned(cluster), scanned(cluster, "failed")] == [1, 2]
-    ScanEvent.objects.filter(seq=1).update(at=timezone.now() - timedelta(days=feed.KEPT_DAYS, seconds=1))
+    ScanEvent.objects.filter(seq=1).update(at=timezone.now() - timedelta(days=events.KEPT_DAYS, seconds=1))
     sweep_old(within=60)
     assert (list(ScanEvent.objects.values_list("seq", flat=True)), ScanEventHead.objects.get().seq) == ([2], 2)
     assert (Scan.objects.count(), AuditEvent.objects.count()) == (0, 0)
@@ -194,7 +196,7 @@ def test_many_threads_leave_no_gap_and_a_reader_passes_nothing() -> None:
     def some(_number: int) -> None:
         for _ in range(5):
             scanned(cluster)
-            head = feed.newest_position(timezone.now()).scans
+            head = events.newest_position(timezone.now()).scans
             seen.append(list(ScanEvent.objects.filter(seq__lte=head).order_by("seq").values_list("seq", flat=True)))
 
     together(some, 4)

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,13 +27,13 @@ from migrations_app.api.framework.operations import HEADER, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, query_params
-from migrations_app.queries.audit.feed import (
+from migrations_app.queries.audit.events import (
     KEPT_DAYS,
     KINDS,
-    FeedEvent,
-    FeedFilters,
-    FeedPage,
-    FeedPosition,
+    EventFilters,
+    EventPage,
+    EventPosition,
+    ResourceEvent,
     encode_position,
     oldest_position,
     position_of,
@@ -51,7 +51,7 @@ pause = time.sleep
 LAST_ID = OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, HEADER, description="As `cursor`, of an event stream.")
 
 
-class FeedQuerySerializer(StrictSerializer):
+class ResourceEventsQuerySerializer(StrictSerializer):
     cursor = serializers.CharField(
         required=False, max_length=200, help_text="The cursor of the last answer. Without one: events from now on."
     )
@@ -66,22 +66,24 @@ class FeedQuerySerializer(StrictSerializer):
     cluster = serializers.UUIDField(required=False, help_text="Only of this cluster.")
 
 
-class FeedEventSerializer(StructSerializer):
+@extend_schema_serializer(component_name="FeedEvent")  # published before events had a name of their own
+class ResourceEventSerializer(StructSerializer):
     """One event. Read the object at its own address."""
 
-    struct = FeedEvent
+    struct = ResourceEvent
 
 
-class FeedPageSerializer(serializers.Serializer[Any]):
+@extend_schema_serializer(component_name="FeedPage")
+class EventPageSerializer(serializers.Serializer[Any]):
     """Events, oldest first, and the cursor for the next request, even if there are no events."""
 
-    results = FeedEventSerializer(many=True)
+    results = ResourceEventSerializer(many=True)
     cursor = OutputText()
     gap = serializers.BooleanField(help_text=f"The cursor is over {KEPT_DAYS} days old: events may be missing.")
     retry_after = serializers.IntegerField(help_text="Seconds until the next request; 0 for at once.")
 
 
-class FeedView(Endpoint):
+class EventsView(Endpoint):
     """Events."""
 
     tag = "events"
@@ -89,21 +91,21 @@ class FeedView(Endpoint):
     operations = {
         "GET": Operation(
             "events_list",
-            query=FeedQuerySerializer,
-            answer=FeedPageSerializer,  # not the stream: generators would tell that the answer may be a text
+            query=ResourceEventsQuerySerializer,
+            answer=EventPageSerializer,  # not the stream: generators would tell that the answer may be a text
             more=[LAST_ID],
         ),
     }
 
     def get(self, request: Request) -> HttpResponseBase:
         """Events of objects that the caller may see; with `Accept: text/event-stream` as server-sent events."""
-        query = query_params(request, FeedQuerySerializer)
+        query = query_params(request, ResourceEventsQuerySerializer)
         now = timezone.now()
         cursor = query.get("cursor") or request.headers.get("Last-Event-ID", "")
         begins_new = not cursor and query["begin"] == "oldest"
         position = oldest_position(now) if begins_new else position_of(cursor[:200], now=now)
         _refuse_unreachable(position)
-        filters = FeedFilters(
+        filters = EventFilters(
             kinds=(query["kind"],) if "kind" in query else (), cluster=query.get("cluster"), limit=query["limit"]
         )
         page, waited = _waited(position, filters, seconds=query["wait"])
@@ -115,7 +117,7 @@ class FeedView(Endpoint):
         return answer
 
 
-def _waited(position: FeedPosition, filters: FeedFilters, *, seconds: int) -> tuple[FeedPage, bool]:
+def _waited(position: EventPosition, filters: EventFilters, *, seconds: int) -> tuple[EventPage, bool]:
     """Returns the page, and whether the request had a place to wait in."""
     placed = seconds > 0 and places.acquire(blocking=False)
     try:
@@ -126,15 +128,15 @@ def _waited(position: FeedPosition, filters: FeedFilters, *, seconds: int) -> tu
             places.release()
 
 
-def _refuse_unreachable(position: FeedPosition) -> None:
+def _refuse_unreachable(position: EventPosition) -> None:
     """Raises Problem `bad_cursor` for numbers that no database can reach, so that this list never gave them out."""
     if not all(0 <= number < 2**62 for number in (position.audit, position.scans, position.issued)):
         raise Problem("bad_cursor")
 
 
-def _json(page: FeedPage, retry_seconds: int) -> Response:
+def _json(page: EventPage, retry_seconds: int) -> Response:
     body = {
-        "results": FeedEventSerializer(page.events, many=True).data,
+        "results": ResourceEventSerializer(page.events, many=True).data,
         "cursor": encode_position(page.position),
         "gap": page.gap,
         "retry_after": retry_seconds,
@@ -142,13 +144,13 @@ def _json(page: FeedPage, retry_seconds: int) -> Response:
     return Response(body)
 
 
-def _stream(page: FeedPage, retry_seconds: int) -> HttpResponse:
+def _stream(page: EventPage, retry_seconds: int) -> HttpResponse:
     """Returns server-sent events; the last line without data moves the client's last id on."""
     lines = [f"retry: {retry_seconds * 1000}\n\n"]
     if page.gap:
         lines.append("event: gap\ndata: {}\n\n")
     for event in page.events:
-        text = msgspec.json.encode(FeedEventSerializer(event).data).decode()
+        text = msgspec.json.encode(ResourceEventSerializer(event).data).decode()
         lines.append(f"id: {event.cursor}\nevent: {event.event}\ndata: {text}\n\n")
     lines.append(f"id: {encode_position(page.position)}\n\n")
     return HttpResponse("".join(lines), content_type=f"{STREAM}; charset=utf-8")

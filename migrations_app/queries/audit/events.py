@@ -1,4 +1,4 @@
-"""The event feed: scans, plans, rollouts, journeys and campaigns, in order, for programs that follow it.
+"""Resource events: scans, plans, rollouts, journeys and campaigns, in order, for programs that follow them.
 
 Two sources are merged: the audit log, whose numbers have no gap and are in commit order (A51), and the ends of scans,
 which are numbered in the same way. An event that is committed later never has a lower position.
@@ -15,7 +15,7 @@ from django.db.models import Q
 from msgspec import Meta
 
 from migrations_app.actions.states import PLANNED
-from migrations_app.models.feed import ScanEvent, ScanEventHead
+from migrations_app.models.scan_event import ScanEvent, ScanEventHead
 from migrations_app.queries import pagination
 from migrations_app.queries.audit.log import AuditLine, head_seq, lines_between
 from migrations_app.queries.pagination import keys_of
@@ -25,15 +25,15 @@ KEPT_DAYS = 7
 """Days for which ends of scans are kept and a position is valid."""
 WINDOW = 5000
 """Maximum number of events of each source that one request reads, matching or not."""
-FeedKind = Literal["scan", "plan", "rollout", "journey", "campaign"]
-KINDS: tuple[FeedKind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
+EventKind = Literal["scan", "plan", "rollout", "journey", "campaign"]
+KINDS: tuple[EventKind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
 PLAN_VERBS = (*(f"rollout.{state}" for state in sorted(PLANNED)), "rollout.yes", "rollout.rejected", "rollout.expired")
 SCAN_REQUESTED = "scan.requested"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedPosition:
-    """A position in the feed: all events up to these numbers were returned; `issued` is its time, in Unix seconds."""
+class EventPosition:
+    """All events up to these numbers were returned; `issued` is the time of the position, in Unix seconds."""
 
     audit: int
     scans: int
@@ -41,24 +41,24 @@ class FeedPosition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedFilters:
-    """Filters of the feed: kinds, all if empty, and one cluster, or None for all that the caller may see."""
+class EventFilters:
+    """Filters of the events: kinds, all if empty, and one cluster, or None for all that the caller may see."""
 
-    kinds: tuple[FeedKind, ...] = ()
+    kinds: tuple[EventKind, ...] = ()
     cluster: uuid.UUID | None = None
     limit: int = 100
 
-    def wants(self, kind: FeedKind) -> bool:
+    def wants(self, kind: EventKind) -> bool:
         return not self.kinds or kind in self.kinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedEvent:
+class ResourceEvent:
     """One event. Details of its subject are read at the address of the subject."""
 
     cursor: Annotated[str, Meta(description="The position after this event.")]
     at: datetime
-    kind: FeedKind
+    kind: EventKind
     event: Annotated[str, Meta(description="Such as scan.done, rollout.running or campaign.wave_opened.")]
     subject: Annotated[uuid.UUID | None, Meta(description="Id of the scan, rollout, journey or campaign.")]
     cluster: uuid.UUID | None
@@ -66,41 +66,41 @@ class FeedEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedPage:
+class EventPage:
     """Events, oldest first. `more`: more events exist now. `gap`: events after the requested position may be lost."""
 
-    events: tuple[FeedEvent, ...]
-    position: FeedPosition
+    events: tuple[ResourceEvent, ...]
+    position: EventPosition
     more: bool
     gap: bool
 
 
-def newest_position(now: datetime) -> FeedPosition:
+def newest_position(now: datetime) -> EventPosition:
     """The position after all events that are committed now."""
     scans = ScanEventHead.objects.values_list("seq", flat=True).first() or 0
-    return FeedPosition(audit=head_seq(), scans=scans, issued=int(now.timestamp()))
+    return EventPosition(audit=head_seq(), scans=scans, issued=int(now.timestamp()))
 
 
-def encode_position(position: FeedPosition) -> str:
+def encode_position(position: EventPosition) -> str:
     """The position as a cursor."""
     return pagination.encode((position.audit, position.scans, position.issued))
 
 
-def position_of(cursor: str, *, now: datetime) -> FeedPosition:
+def position_of(cursor: str, *, now: datetime) -> EventPosition:
     """The position of a cursor; without one, that of now. Raises InvalidInput `bad_cursor`."""
     keys = keys_of(cursor, (int, int, int))
     if keys is None:
         return newest_position(now)
     audit, scans, issued = (int(key) for key in keys)
-    return FeedPosition(audit=audit, scans=scans, issued=issued)
+    return EventPosition(audit=audit, scans=scans, issued=issued)
 
 
-def oldest_position(now: datetime) -> FeedPosition:
+def oldest_position(now: datetime) -> EventPosition:
     """The position before all kept events."""
-    return FeedPosition(audit=0, scans=0, issued=int(now.timestamp()))
+    return EventPosition(audit=0, scans=0, issued=int(now.timestamp()))
 
 
-def feed_since(position: FeedPosition, filters: FeedFilters, *, now: datetime) -> FeedPage:
+def events_since(position: EventPosition, filters: EventFilters, *, now: datetime) -> EventPage:
     """Events after the position that the caller may see, at most `limit`.
 
     The new position may be later without any event: then no matching event lies between.
@@ -108,18 +108,18 @@ def feed_since(position: FeedPosition, filters: FeedFilters, *, now: datetime) -
     head = newest_position(now)
     if position.audit > head.audit or position.scans > head.scans:
         # The database was restored to a state before the position: which events are new or lost is not known.
-        return FeedPage(events=(), position=head, more=False, gap=True)
+        return EventPage(events=(), position=head, more=False, gap=True)
     audit = _Source(position.audit, head.audit, _audit_rows(position, filters))
     scans = _Source(position.scans, head.scans, _scan_rows(position, filters))
-    events: list[FeedEvent] = []
+    events: list[ResourceEvent] = []
     for source, row in _merged(audit, scans):
         if len(events) == filters.limit:
             break
         source.take(row)
-        row_position = FeedPosition(audit=audit.reached, scans=scans.reached, issued=head.issued)
+        row_position = EventPosition(audit=audit.reached, scans=scans.reached, issued=head.issued)
         events.append(_event(row, encode_position(row_position)))
-    end = FeedPosition(audit=audit.end(filters.limit), scans=scans.end(filters.limit), issued=head.issued)
-    return FeedPage(
+    end = EventPosition(audit=audit.end(filters.limit), scans=scans.end(filters.limit), issued=head.issued)
+    return EventPage(
         events=tuple(events),
         position=end,
         more=(end.audit, end.scans) != (head.audit, head.scans),
@@ -128,23 +128,23 @@ def feed_since(position: FeedPosition, filters: FeedFilters, *, now: datetime) -
 
 
 def wait_for_events(
-    position: FeedPosition,
-    filters: FeedFilters,
+    position: EventPosition,
+    filters: EventFilters,
     *,
     seconds: int,
     pause: Callable[[float], None],
     clock: Callable[[], datetime],
-) -> FeedPage:
-    """As `feed_since`; without an event, waits up to `seconds` for one, with a check of two rows every second."""
-    page = feed_since(position, filters, now=clock())
+) -> EventPage:
+    """As `events_since`; without an event, waits up to `seconds` for one, with a check of two rows every second."""
+    page = events_since(position, filters, now=clock())
     for _ in range(seconds):
         if page.events or page.more:
             break
         pause(1.0)
         newest = newest_position(clock())
         if (newest.audit, newest.scans) != (page.position.audit, page.position.scans):
-            later = feed_since(page.position, filters, now=clock())
-            page = FeedPage(events=later.events, position=later.position, more=later.more, gap=page.gap or later.gap)
+            later = events_since(page.position, filters, now=clock())
+            page = EventPage(events=later.events, position=later.position, more=later.more, gap=page.gap or later.gap)
     return page
 
 
@@ -187,7 +187,7 @@ def _moment(row: AuditLine | ScanEvent) -> datetime:
     return row.at if isinstance(row, ScanEvent) else datetime.fromisoformat(row.at)
 
 
-def _audit_rows(position: FeedPosition, filters: FeedFilters) -> list[AuditLine]:
+def _audit_rows(position: EventPosition, filters: EventFilters) -> list[AuditLine]:
     only = _verbs(filters)
     if filters.cluster is not None:
         only &= Q(cluster_id=str(filters.cluster))
@@ -198,7 +198,7 @@ def _audit_rows(position: FeedPosition, filters: FeedFilters) -> list[AuditLine]
     return lines_between(position.audit, position.audit + WINDOW, only=only, limit=filters.limit)
 
 
-def _scan_rows(position: FeedPosition, filters: FeedFilters) -> list[ScanEvent]:
+def _scan_rows(position: EventPosition, filters: EventFilters) -> list[ScanEvent]:
     if not filters.wants("scan"):
         return []
     rows = ScanEvent.objects.filter(visible(), seq__gt=position.scans, seq__lte=position.scans + WINDOW)
@@ -207,7 +207,7 @@ def _scan_rows(position: FeedPosition, filters: FeedFilters) -> list[ScanEvent]:
     return list(rows.order_by("seq")[: filters.limit])
 
 
-def _verbs(filters: FeedFilters) -> Q:
+def _verbs(filters: EventFilters) -> Q:
     condition = Q(verb=SCAN_REQUESTED) if filters.wants("scan") else Q(pk__in=())
     if filters.wants("plan"):
         condition |= Q(verb__in=PLAN_VERBS)
@@ -219,13 +219,13 @@ def _verbs(filters: FeedFilters) -> Q:
     return condition
 
 
-def _event(row: AuditLine | ScanEvent, cursor: str) -> FeedEvent:
+def _event(row: AuditLine | ScanEvent, cursor: str) -> ResourceEvent:
     if isinstance(row, ScanEvent):
         scan_fields: dict[str, Any] = {"kind": "scan", "event": f"scan.{row.state}", "subject": row.scan_id}
-        return FeedEvent(cursor=cursor, at=row.at, cluster=row.cluster_id, outcome=row.code, **scan_fields)
+        return ResourceEvent(cursor=cursor, at=row.at, cluster=row.cluster_id, outcome=row.code, **scan_fields)
     family = row.verb.partition(".")[0]
     kind: Any = "plan" if row.verb in PLAN_VERBS else family
-    return FeedEvent(
+    return ResourceEvent(
         cursor=cursor,
         at=datetime.fromisoformat(row.at).astimezone(UTC),
         kind=kind,
