@@ -224,7 +224,8 @@ def test_causes_are_listed_by_the_clusters_that_they_block(ada):
 def failing(page) -> list[str]:
     """The choices of the filter by failing check; the chosen one has a star."""
     found = re.search(r'<select name="cause".*?</select>', page.content.decode(), re.DOTALL)
-    options = re.findall(r"<option\s+value=\"([a-z_]*)\"\s*(selected)?>\s*(.*?)\s*</option>", found[0]) if found else []
+    option = r"<option\s+value=\"([a-z_]*)\"\s*(selected)?\s*>\s*(.*?)\s*</option>"
+    options = re.findall(option, found[0]) if found else []
     return [f"{check}{'*' if chosen else ''}: {word}" for check, chosen, word in options]
 
 

@@ -57,17 +57,20 @@ class TestPeople:
         assert (row.wait_code, row.needs_person) == ("tick_needed", True)
         token = person(ada, method="token")
         assert (
-            refusal(PermissionDenied, people.tick, row.pk, token, step="j01", note="ok", by=actor(ada))
+            refusal(PermissionDenied, people.confirm_step, row.pk, token, step="j01", note="ok", by=actor(ada))
             == "person_needed"
         )
-        people.tick(row.pk, person(ada), step="j01", note="the role was attached", by=actor(ada))
+        people.confirm_step(row.pk, person(ada), step="j01", note="the role was attached", by=actor(ada))
         first = JourneyStepRow.objects.get(journey=row, place=0)
         assert (first.state, first.by_name, first.note) == ("done", "ada", "the role was attached")
         assert stage.notified_topics() == ["journey.needs_person"]
 
     def test_no_tick_beside_a_check_that_fails(self, running, ada):
         stage.advanced(running, 2)
-        assert refusal(Conflict, people.tick, running.pk, person(ada), step="j01", note="ok", by=actor(ada)) == "moved"
+        assert (
+            refusal(Conflict, people.confirm_step, running.pk, person(ada), step="j01", note="ok", by=actor(ada))
+            == "moved"
+        )
 
     def test_pause_and_resume_take_the_rollout_along(self, running, shop, ada):
         row = stage.advanced(running, 2)

@@ -46,7 +46,7 @@ def halfway(shop, ada, cleo):
     stage.scanned(shop, weighed, stage.finding())
     row = stage.started(stage.approved(stage.previewed(shop, ada), ada, [cleo]), ada)
     stage.advanced(row, 3)  # it begins, a scan is asked for, and a person is told
-    people.tick(row.pk, person(ada), step="j01", note="the role was attached", by=actor(ada))
+    people.confirm_step(row.pk, person(ada), step="j01", note="the role was attached", by=actor(ada))
     stage.advanced(row, 2)
     stage.planned(shop)
     made = stage.work(stage.advanced(row, 2))
@@ -98,10 +98,10 @@ class TestTheWay:
         stage.advanced(row)
         assert (row.wait_code, row.needs_person) == ("back_needed", True)
         token = person(ada, method="token")
-        assert refusal(PermissionDenied, people.tick, row.pk, token, step="j01", note="x", by=actor(ada)) == (
+        assert refusal(PermissionDenied, people.confirm_step, row.pk, token, step="j01", note="x", by=actor(ada)) == (
             "person_needed"
         )
-        people.tick(row.pk, person(ada), step="j01", note="the role was detached", by=actor(ada))
+        people.confirm_step(row.pk, person(ada), step="j01", note="the role was detached", by=actor(ada))
         row.refresh_from_db()
         assert (row.state, row.cause_code, states(row)[:3]) == ("paused", "taken_back", ["ready", "waiting", "waiting"])
         assert not JourneyRollback.objects.exists()
@@ -254,7 +254,7 @@ class TestWhatStopsIt:
         assert states(row)[2] == "done"
         row = stage.advanced(back(row, ada, "j03"), 2)
         assert (states(row)[2], row.wait_code) == ("undoing", "back_outside")
-        refused = refusal(Conflict, people.tick, row.pk, person(ada), step="j03", note="x", by=actor(ada))
+        refused = refusal(Conflict, people.confirm_step, row.pk, person(ada), step="j03", note="x", by=actor(ada))
         assert refused == "moved"
         stage.scanned(shop, stage.finding(status="pass"), late=9)
         row = stage.advanced(row)
