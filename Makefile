@@ -27,14 +27,15 @@ test: $(VENV)/.dev servers
 	$(BIN)/python -m tests.servers.on_postgres $(PYTEST_ARGS)
 
 # Before a commit: lint, types, the deciding half without the simulator, and the tests of what is not committed yet.
-PURE := $(addprefix tests/,access actions checks conversion iam inventory karpenter manifests readiness upstream)
+PURE := $(addprefix tests/,access actions campaigns checks conversion iam inventory journeys karpenter manifests \
+	readiness upstream)
 check: lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --quiet -m "not apiserver and not moto and not browser" \
-		--ignore tests/karpenter/test_next_minor.py $(PURE) $$($(BIN)/python -m tests.touched)
+		--ignore tests/karpenter/test_next_minor.py $(PURE) $$($(BIN)/python -m tests.tools.touched)
 
 # The tests that need no server, on each Python from 3.11 to 3.14 that is found here; those that are not there are named.
 matrix: $(VENV)/.dev
-	$(BIN)/python -m tests.matrix $(MATRIX_ARGS)
+	$(BIN)/python -m tests.tools.matrix $(MATRIX_ARGS)
 
 # Without apt-get the tests that miss a server are skipped, unless KARPDASH_REQUIRE_SERVICES is 1.
 servers:
@@ -90,7 +91,7 @@ docs: $(VENV)/.dev servers
 
 # Size and cut of the code base, as the table of docs/architecture.md.
 figures: $(VENV)/.dev
-	@$(BIN)/python -m tests.figures
+	@$(BIN)/python -m tests.house.figures
 
 # The build back end is locked too: the project itself is installed without build isolation, so nothing is unpinned.
 LOCKED = --generate-hashes --python-version 3.11 --no-header --no-annotate --no-emit-index-url --no-emit-find-links

@@ -19,14 +19,14 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from karpdash.celery import app
 from karpdash.configuration.cache import caches
 from karpdash.processes.python_gc import collect_seldom
-from tests import static_index
 from tests.browser import drip
-from tests.guards import let_tests_sweep
 from tests.servers import browser, on_postgres
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
 from tests.servers.redis_server import RedisServer
-from tests.shared_sqlite import close_in_threads, serialise
+from tests.session import static_index
+from tests.session.guards import let_tests_sweep
+from tests.session.shared_sqlite import close_in_threads, serialise
 
 # Two cores under load make single examples slow; that says nothing about the code.
 settings.register_profile("karpdash", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])

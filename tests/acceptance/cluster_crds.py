@@ -10,7 +10,7 @@ from migrations_app.karpenter.crds import FIELD_MARKS
 from migrations_app.karpenter.versions import Release, minor_order, release, within
 from migrations_app.samples.kubernetes_objects import BORN, meta
 from tests import upstream
-from tests.newest import NEWEST_MINOR
+from tests.builders.newest import NEWEST_MINOR
 
 Document = dict[str, Any]
 

@@ -11,7 +11,7 @@ from tests.acceptance import chart, cluster_crds, nodes, pools
 from tests.acceptance.chart import Chart
 from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.pools import Place
-from tests.newest import NEWEST, NEWEST_MINOR
+from tests.builders.newest import NEWEST, NEWEST_MINOR
 
 Document = dict[str, Any]
 

@@ -9,7 +9,7 @@ from tests.acceptance.own_objects import of
 from tests.acceptance.places import CLAIMS, CRD, DEPLOYMENT, HOME, IMAGE, OLD, POOLS, of_deployment, of_helm
 from tests.acceptance.planted_entries import PlantedEntry, as_it_is, rebuilt, refused, taken_from
 from tests.acceptance.planting import Document, Plant, add, all_of, helm_values, one, put, without
-from tests.newest import NEWEST_MINOR
+from tests.builders.newest import NEWEST_MINOR
 
 METRICS = {"kind": "Service", "object": "karpenter", "path": "spec.ports[http-metrics]"}
 SIDECAR = {"controller": {"sidecarContainer": [{"name": "proxy", "image": "registry.example/p"}]}}

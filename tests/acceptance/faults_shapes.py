@@ -3,7 +3,7 @@
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.acceptance.own_objects import ALPHA_IS_LEFT, CLAIM, CLASS, POOL, TEMPLATE, alpha_left, claim_name, of
 from tests.acceptance.planting import Document, Fault, add, all_of, every, first, put
-from tests.newest import NEWEST_MINOR
+from tests.builders.newest import NEWEST_MINOR
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 TRACKING = "argocd.argoproj.io/tracking-id"

@@ -21,11 +21,11 @@ from migrations_app.models.pull_request import CodeRepository
 from migrations_app.models.scan import FleetScan, Scan
 from migrations_app.models.service import ServiceAccountRow, ServiceToken
 from migrations_app.use_cases.accounts import tokens
-from tests.builders_campaigns import a_campaign
-from tests.builders_journeys import a_journey
-from tests.builders_pull_requests import a_pull_request
-from tests.builders_rollouts import a_rollout
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.campaigns import a_campaign
+from tests.builders.journeys import a_journey
+from tests.builders.pull_requests import a_pull_request
+from tests.builders.rollouts import a_rollout
+from tests.builders.rows import a_cluster, a_snapshot
 
 ROLES = ("anonymous", "nobody", "viewer", "operator", "approver", "admin", "chief")
 """In the order of the columns. `nobody` has no role, `chief` is an admin of everything, the others have theirs over a

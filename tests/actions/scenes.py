@@ -13,7 +13,7 @@ from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, Rollout
 from migrations_app.karpenter import kinds
 from migrations_app.manifests import JsonMap
 from migrations_app.readiness import stage
-from tests.builders import NOW, ACluster
+from tests.builders.clusters import NOW, ACluster
 
 
 def action_of(name: str) -> Action:

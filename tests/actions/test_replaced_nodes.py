@@ -8,8 +8,8 @@ from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.replaced_nodes import replacement_of
 from tests.actions.scenes import a_plan
-from tests.builders_capacity import launched, rolled
-from tests.builders_rollouts import taint
+from tests.builders.capacity import launched, rolled
+from tests.builders.rollouts import taint
 
 NODES = launched(20)
 INVENTORY = rolled(*NODES).build()

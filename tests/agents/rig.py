@@ -17,7 +17,7 @@ from migrations_app.use_cases.agents.tokens import register_agent
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans import queue
 from migrations_app.use_cases.scans.worker import scan_claimed
-from tests.journeys.running import ROOT, bare_environment
+from tests.installations.running import ROOT, bare_environment
 from tests.servers.processes import Child
 from tests.servers.waiting import eventually
 

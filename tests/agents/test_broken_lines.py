@@ -22,7 +22,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.queries.clusters.agent import agent_detail
 from migrations_app.use_cases.agents.tokens import mailbox_of, renew_agent_token, revoke_agent_token
 from tests.agents.rig import LOST_AFTER, Site, agent_row, scanned, wait_for_end, wait_for_line
-from tests.journeys.slow_cluster import SlowCluster
+from tests.installations.slow_cluster import SlowCluster
 from tests.servers.waiting import eventually
 
 
@@ -211,7 +211,7 @@ def test_an_unknown_token_is_refused(site: Site) -> None:
 
 
 def test_tokens_are_for_clusters_with_an_agent(site: Site, slow: SlowCluster) -> None:
-    from tests.builders_rows import a_cluster
+    from tests.builders.rows import a_cluster
 
     with pytest.raises(InvalidInput):
         renew_agent_token(a_cluster("near").pk, by="ada")

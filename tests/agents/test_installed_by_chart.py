@@ -16,10 +16,10 @@ from migrations_app.use_cases.clusters.registration import Details, register_kub
 from tests.actions.on_server import installed, plan_of, previewed, put
 from tests.agents.rig import Site, agent_row, wait_for_line
 from tests.agents.test_on_real_server import findings_of
-from tests.builders_pods import OLD
-from tests.builders_pools import a_pool, a_provisioner
+from tests.builders.pods import OLD
+from tests.builders.pools import a_pool, a_provisioner
 from tests.deploy.helm import AGENT_CHART, Helm
-from tests.journeys.running import ROOT, bare_environment
+from tests.installations.running import ROOT, bare_environment
 from tests.servers.access import wait_for_access
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import Child

@@ -15,8 +15,8 @@ from migrations_app.use_cases.rollouts import worker
 from migrations_app.use_cases.runtime.connections import connect_writer
 from tests.actions.on_server import applied, carried_out, gone, installed, plan_of, previewed, put
 from tests.agents.rig import Site, agent_row, scanned
-from tests.builders_pods import OLD
-from tests.builders_pools import a_pool, a_provisioner
+from tests.builders.pods import OLD
+from tests.builders.pools import a_pool, a_provisioner
 from tests.deploy.roles import bound
 from tests.servers.apiserver import ApiServer
 

@@ -13,7 +13,7 @@ from migrations_app.clients.agents.protocol import AgentCall, AgentPiece
 from migrations_app.clients.agents.relay_call import relayed
 from migrations_app.clients.kubernetes.connection import Server
 from migrations_app.errors import OtherCluster
-from tests.clients.rig import CANARY, PATIENT, connection
+from tests.clients.kubernetes.rig import CANARY, PATIENT, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
 
 NODES = AgentCall(nonce="1", method="GET", path="/api/v1/nodes", query=(("limit", "500"),))

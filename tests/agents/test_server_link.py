@@ -15,7 +15,7 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidResponse, ReadError, ServerFailed, TlsRefused, Unreachable
 from tests.agents.rig import Site, site_at, wait_for_end, wait_for_line
 from tests.fakes.certificates import Authority
-from tests.journeys.slow_cluster import SlowCluster
+from tests.installations.slow_cluster import SlowCluster
 from tests.servers.receiver import Receiver
 
 TOKEN = "kd_canary-of-the-agent"

@@ -26,7 +26,7 @@ from migrations_app.use_cases.agents import sessions
 from migrations_app.use_cases.agents.sessions import AgentMessage
 from migrations_app.use_cases.agents.tokens import agent_of, mailbox_of, register_agent, renew_agent_token
 from migrations_app.use_cases.clusters.registration import Details
-from tests.use_cases.eks import KEYS
+from tests.use_cases.clusters.eks import KEYS
 
 pytestmark = pytest.mark.django_db
 HELLO = AgentHello(protocol=PROTOCOL, version="1", acts=False, server="https://192.0.2.7:6443", ca_digest="a" * 64)

@@ -9,7 +9,7 @@ from migrations_app.audit_verify import verify
 from migrations_app.models.audit import AuditEvent
 from migrations_app.use_cases.audit.log import Actor
 from tests.api.conftest import Tool
-from tests.use_cases.audit import write
+from tests.use_cases.audit.signed_log import write
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.api.conftest import Tool
-from tests.web.conversions import BETA, BROKEN, POOL, TEMPLATE, as_text
+from tests.web.clusters.conversions import BETA, BROKEN, POOL, TEMPLATE, as_text
 
 SECRET = "canary-in-user-data"
 

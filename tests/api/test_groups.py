@@ -13,7 +13,7 @@ from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel, S
 from migrations_app.models.scan import LegacyDay
 from migrations_app.readiness.progress.curve import COLUMNS
 from tests.api.conftest import Tool
-from tests.builders_rows import a_cluster
+from tests.builders.rows import a_cluster
 
 Scanned = Callable[..., Cluster]
 

@@ -14,9 +14,9 @@ from migrations_app.api.iam import MOST_CHARACTERS
 from migrations_app.cli.iam import run
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
-from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
-from tests.builders_sheet import EVERYTHING, a_controller_role, a_sheet, allow, needed_by, text_of
-from tests.newest import NEWEST, NEWEST_MINOR
+from tests.builders.newest import NEWEST, NEWEST_MINOR
+from tests.builders.rows import NOW, a_cluster, a_report, a_snapshot
+from tests.builders.sheet import EVERYTHING, a_controller_role, a_sheet, allow, needed_by, text_of
 
 DENY_PASS = {"Effect": "Deny", "Action": "iam:PassRole", "Resource": "*"}
 EVERYTHING_DOCUMENT = {"Version": "2012-10-17", "Statement": EVERYTHING}

@@ -13,8 +13,18 @@ from migrations_app.use_cases.organizations import queue
 from migrations_app.use_cases.organizations.account_listing import run_claimed_listing
 from tests.api.conftest import Tool
 from tests.fakes.aws_server import AwsServer
-from tests.use_cases import eks
-from tests.use_cases.organization_server import BANK, HERE, HUB, HUB_ACCOUNT, SHOP, THERE, arn, open_roles, running
+from tests.use_cases.clusters import eks
+from tests.use_cases.organizations.organization_server import (
+    BANK,
+    HERE,
+    HUB,
+    HUB_ACCOUNT,
+    SHOP,
+    THERE,
+    arn,
+    open_roles,
+    running,
+)
 
 PATH = "aws-organizations"
 NEW = {"name": "acme", "account": HUB_ACCOUNT, "regions": [HERE, THERE]}

@@ -10,8 +10,8 @@ from django.test import Client
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Approval, Rollout
 from tests.api.conftest import Tool
-from tests.builders_rollouts import a_rollout, an_approval, entitled, remove
-from tests.builders_rows import a_cluster
+from tests.builders.rollouts import a_rollout, an_approval, entitled, remove
+from tests.builders.rows import a_cluster
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from migrations_app.api import rollouts
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.rollout import Rollout
-from tests.builders_rollouts import a_rollout, an_approval, entitled
-from tests.builders_rows import a_cluster
+from tests.builders.rollouts import a_rollout, an_approval, entitled
+from tests.builders.rows import a_cluster
 
 call_command("migrate", interactive=False, verbosity=0)
 count, same_key = int(sys.argv[1]), sys.argv[2] == "same"

@@ -13,8 +13,8 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.policies import kill_switch_state, policy_row
 from migrations_app.use_cases.rollouts.backups import store_backup
 from tests.api.conftest import Tool
-from tests.builders_rollouts import a_line, a_picture, a_rollout, an_approval, entitled, taint
-from tests.builders_rows import a_cluster
+from tests.builders.rollouts import a_line, a_picture, a_rollout, an_approval, entitled, taint
+from tests.builders.rows import a_cluster
 
 ACTS = ("start", "pause", "resume", "abort", "roll_back")
 POLICY = {"approvals": {"low": 0, "medium": 1, "high": 2, "destructive": 2}, "actions": ["taint_and_drift"]}

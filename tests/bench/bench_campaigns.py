@@ -20,7 +20,7 @@ from typing import Any
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
 from tests.bench.signed_in import signed_in
-from tests.journeys.running import bare_environment
+from tests.installations.running import bare_environment
 from tests.servers.postgres import Postgres
 
 PREVIEWED, WORKERS, JOURNEYS = 200, 8, 1000
@@ -160,8 +160,8 @@ def _fill_fleet() -> None:
 def _board(size: int) -> str:
     from migrations_app.models.campaign import CampaignMember
     from migrations_app.models.cluster import Cluster
-    from tests.builders_campaigns import a_campaign
-    from tests.builders_journeys import a_journey
+    from tests.builders.campaigns import a_campaign
+    from tests.builders.journeys import a_journey
 
     clusters = Cluster.objects.bulk_create(
         Cluster(name=f"board {size} {n:04}", source="kubeconfig") for n in range(size)

@@ -32,7 +32,7 @@ from migrations_app.readiness.stage import stage_of
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, node_class, pool, provisioner
 from migrations_app.samples.kubernetes_objects import budget
 from tests.bench import load
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 
 WANTED_SHARE = 1 / 3
 WANTED_BYTES = 1_000_000

@@ -26,8 +26,8 @@ import psycopg
 from karpdash.processes import datadir
 from tests.bench.bench_readers import AFTER_CHANGE, AFTER_NONE, asked, cookies_of, ended, served
 from tests.bench.measure import ROOT, FailedError
-from tests.journeys.installation import kill_all
-from tests.journeys.running import bare_environment
+from tests.installations.installation import kill_all
+from tests.installations.running import bare_environment
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
 from tests.servers.processes import Child, discard, folder
@@ -195,7 +195,7 @@ def _rollout(kubeconfig: bytes, number: int) -> str:
     from migrations_app.models.cluster import Cluster
     from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
     from migrations_app.use_cases.runtime.connections import connect_writer
-    from tests.builders_rollouts import a_picture, a_plan, a_rollout
+    from tests.builders.rollouts import a_picture, a_plan, a_rollout
     from tests.use_cases.rollouts.building import creating
 
     cluster = Cluster.objects.get(pk=register_kubeconfig(kubeconfig, Details(name=f"crowd-{number:02}")))

@@ -24,7 +24,7 @@ import urllib3
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
 from tests.bench.signed_in import signed_in
-from tests.journeys.running import bare_environment
+from tests.installations.running import bare_environment
 from tests.servers.postgres import Postgres
 from tests.servers.processes import Child, free_port
 
@@ -185,7 +185,7 @@ def _fill(until: int, *, first: int) -> int:
     from migrations_app.models.monitoring import Gauges, Tally
     from migrations_app.models.scan import LegacyDay, Snapshot
     from migrations_app.use_cases.scans.store import gauges
-    from tests.builders_rows import a_report, a_snapshot
+    from tests.builders.rows import a_report, a_snapshot
 
     now = timezone.now()
     body = gauges(a_report(), {("NodePool", "karpenter.sh/v1"): 3})

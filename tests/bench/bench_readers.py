@@ -19,7 +19,7 @@ from pathlib import Path
 
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
-from tests.journeys.running import bare_environment
+from tests.installations.running import bare_environment
 from tests.servers.processes import free_port
 
 READERS = 200
@@ -171,7 +171,7 @@ def _scene() -> Scene:
     from django.core.management import call_command
 
     from migrations_app.models.cluster import Cluster
-    from tests.builders_rollouts import a_line, a_picture, a_rollout
+    from tests.builders.rollouts import a_line, a_picture, a_rollout
 
     call_command("migrate", interactive=False, verbosity=0)
     row = a_rollout(Cluster.objects.create(name="shop", source="kubeconfig"), state="running", picture=a_picture())
@@ -200,7 +200,7 @@ def _move(path: str, every: float) -> None:
     import time
 
     from migrations_app.models.rollout import Rollout
-    from tests.builders_rollouts import a_line
+    from tests.builders.rollouts import a_line
 
     row = Rollout.objects.get(pk=path.split("/")[2])
     while True:

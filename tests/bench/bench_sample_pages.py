@@ -20,7 +20,7 @@ from typing import Any
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
 from tests.bench.signed_in import signed_in
-from tests.journeys.running import bare_environment
+from tests.installations.running import bare_environment
 from tests.servers.postgres import Postgres
 
 ROUNDS = 11

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.journeys.running import Up
+from tests.installations.running import Up
 from tests.servers.waiting import eventually
 
 MOST_MIB = 350

@@ -26,7 +26,7 @@ from karpdash.processes import datadir
 from tests.bench.bench_pages import fastest
 from tests.bench.measure import ROOT, FailedError
 from tests.bench.signed_in import signed_in
-from tests.journeys.running import bare_environment
+from tests.installations.running import bare_environment
 from tests.servers.postgres import Postgres
 
 CLUSTERS, HOURS, KIND = 1000, 24, "postgres"

@@ -17,8 +17,8 @@ import yaml
 
 from karpdash.processes import datadir
 from tests.bench.measure import ROOT, FailedError
-from tests.journeys.installation import kill_all
-from tests.journeys.running import bare_environment
+from tests.installations.installation import kill_all
+from tests.installations.running import bare_environment
 from tests.servers.postgres import Postgres
 from tests.servers.processes import Child, discard, folder
 from tests.servers.redis_server import RedisServer

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.fakes.evilk8s import AUTHORITY, GOOD, LOOPBACK
-from tests.journeys.slow_cluster import SlowCluster
+from tests.installations.slow_cluster import SlowCluster
 
 STORY = "beta_037"
 ABSENT = b'{"kind":"Status","code":404,"reason":"NotFound"}'

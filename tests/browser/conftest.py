@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import PartLine
 from tests.browser import in_flight
-from tests.builders_rows import (
+from tests.builders.rows import (
     a_claim_lost,
     a_cluster,
     a_failure,

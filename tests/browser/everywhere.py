@@ -17,12 +17,12 @@ from migrations_app.models.scan import FleetScan
 from migrations_app.models.service import ServiceAccountRow
 from migrations_app.use_cases.notifications.channels import ChannelSettings, create_channel
 from migrations_app.web.urls import urlpatterns
-from tests.builders_campaigns import a_campaign
-from tests.builders_journeys import a_journey
-from tests.builders_pull_requests import a_pull_request
-from tests.builders_rollouts import a_rollout
-from tests.builders_rows import a_cluster, a_snapshot, some_nodes
-from tests.use_cases.eks import KEYS
+from tests.builders.campaigns import a_campaign
+from tests.builders.journeys import a_journey
+from tests.builders.pull_requests import a_pull_request
+from tests.builders.rollouts import a_rollout
+from tests.builders.rows import a_cluster, a_snapshot, some_nodes
+from tests.use_cases.clusters.eks import KEYS
 
 ABSENT = "00000000-0000-0000-0000-000000000001"
 """Of a kind of which nothing has a page: its addresses take a POST only."""

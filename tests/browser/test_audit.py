@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 from migrations_app.use_cases.audit import checkpoint_delivery
 from migrations_app.use_cases.audit.log import Actor
 from tests.browser.barriers import WIDTHS, faults
-from tests.builders_rows import a_cluster
-from tests.use_cases.audit import with_sinks, write
+from tests.builders.rows import a_cluster
+from tests.use_cases.audit.signed_log import with_sinks, write
 
 
 @pytest.fixture

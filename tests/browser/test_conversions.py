@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.barriers import WIDTHS, faults
-from tests.web.conversions import BETA, BROKEN, POOL, TEMPLATE, a_cluster_with, as_text
+from tests.web.clusters.conversions import BETA, BROKEN, POOL, TEMPLATE, a_cluster_with, as_text
 
 
 @pytest.fixture

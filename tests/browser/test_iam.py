@@ -12,9 +12,9 @@ from playwright.sync_api import expect
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.parts import Seen, Unseen
 from tests.browser.barriers import WIDTHS, faults
-from tests.builders_rows import a_cluster, a_report, a_snapshot
-from tests.builders_sheet import ARN, a_controller_role, a_document, a_sheet, allow, needed_by, text_of
-from tests.newest import NEWEST, NEWEST_MINOR
+from tests.builders.newest import NEWEST, NEWEST_MINOR
+from tests.builders.rows import a_cluster, a_report, a_snapshot
+from tests.builders.sheet import ARN, a_controller_role, a_document, a_sheet, allow, needed_by, text_of
 
 STEPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"), ("1.1+", "1.1.10"), (NEWEST_MINOR, NEWEST))
 PICTURES = os.environ.get("KARPDASH_PICTURES", "")

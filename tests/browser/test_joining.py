@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
 from tests.browser.barriers import WIDTHS, faults
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.rows import a_cluster, a_snapshot
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.servers.identity_provider import IdentityProvider
-from tests.web.provider import named
+from tests.web.sign_in.provider import named
 
 
 @pytest.fixture

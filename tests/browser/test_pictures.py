@@ -12,7 +12,7 @@ from migrations_app.actions.gate import BlockedEviction, NodeMark
 from migrations_app.models.rollout import Rollout, RolloutSample
 from migrations_app.models.scan import LegacyDay
 from tests.browser.barriers import WIDTHS, barriers_in_each_theme
-from tests.builders_rollouts import a_line, a_picture, a_rollout, remove
+from tests.builders.rollouts import a_line, a_picture, a_rollout, remove
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from migrations_app.models.cluster import Cluster
 from tests.fakes.aws_server import ARN, ROLE
-from tests.use_cases import eks
+from tests.use_cases.clusters import eks
 
 
 @pytest.fixture

@@ -22,10 +22,10 @@ from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.actions import on_server
 from tests.actions.on_server import gone, installed, put, registered
 from tests.browser.barriers import WIDTHS, faults
-from tests.builders_pods import OLD
-from tests.builders_pools import a_pool, a_provisioner
-from tests.builders_rollouts import TAINT, a_line, a_picture, a_plan, a_rollout, an_approval, entitled, remove, taint
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.pods import OLD
+from tests.builders.pools import a_pool, a_provisioner
+from tests.builders.rollouts import TAINT, a_line, a_picture, a_plan, a_rollout, an_approval, entitled, remove, taint
+from tests.builders.rows import a_cluster, a_snapshot
 
 PASSWORD = "correct horse battery staple"
 EXPECTED = ("403 (Forbidden)", "409 (Conflict)", "400 (Bad", "Failed to load resource: net::ERR_FAILED")

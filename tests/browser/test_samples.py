@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.two_people import LONG, SETTINGS, WORD
-from tests.journeys.running import Up, kill
+from tests.installations.running import Up, kill
 from tests.servers import processes
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.own_processes]

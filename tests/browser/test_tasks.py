@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.clicks import Clicks, link
-from tests.builders_rollouts import a_rollout
-from tests.use_cases.audit import write
+from tests.builders.rollouts import a_rollout
+from tests.use_cases.audit.signed_log import write
 
 NEXT = re.compile("Fix next blocker.*production")
 

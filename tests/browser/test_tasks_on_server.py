@@ -19,9 +19,9 @@ from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.actions import on_server
 from tests.actions.on_server import gone, installed, put, registered
 from tests.browser.clicks import Clicks, link
-from tests.builders_pods import OLD, OTHER
-from tests.builders_pools import a_pool, a_provisioner, a_template
-from tests.builders_rollouts import entitled
+from tests.builders.pods import OLD, OTHER
+from tests.builders.pools import a_pool, a_provisioner, a_template
+from tests.builders.rollouts import entitled
 
 MACHINES = "/apis/karpenter.sh/v1alpha5/machines"
 

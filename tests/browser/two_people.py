@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.journeys.running import ROOT, Up, bare_environment, kill
+from tests.installations.running import ROOT, Up, bare_environment, kill
 from tests.servers import processes
 from tests.use_cases.rollouts import audit_log_reader
 
@@ -38,7 +38,7 @@ class PagesInstallation:
 
     def hire(self, **people: tuple[str, ...]) -> None:
         """New accounts, each with its rights."""
-        words = [sys.executable, "-m", "tests.journeys.errands"]
+        words = [sys.executable, "-m", "tests.installations.errands"]
         env = bare_environment(**SETTINGS, data_dir=str(self.up.data)) | {"PYTHONPATH": str(ROOT)}
         asked = "\n".join(json.dumps(["person", name, PASSWORD, *rights]) for name, rights in people.items())
         subprocess.run(words, cwd=ROOT, env=env, input=asked, text=True, check=True, stdout=subprocess.DEVNULL)

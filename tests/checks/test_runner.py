@@ -18,7 +18,7 @@ from migrations_app.checks.base import (
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, run
 from migrations_app.inventory.parts import UnparsableObject
-from tests.builders import a_cluster, case_at
+from tests.builders.clusters import a_cluster, case_at
 
 
 def a_check(*words: object, advice: tuple[Remedy, ...] = (), **more: object) -> Check:

@@ -11,8 +11,8 @@ from django.db import connection
 
 from migrations_app.models.audit import AuditEvent
 from migrations_app.queries.audit.log import newest
-from tests import guards
-from tests.use_cases.audit import with_sinks, write
+from tests.session import guards
+from tests.use_cases.audit.signed_log import with_sinks, write
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.django_db

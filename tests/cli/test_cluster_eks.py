@@ -13,8 +13,8 @@ from migrations_app.models.cluster import Cluster
 from tests.cli.conftest import Karpdash, Said
 from tests.fakes.aws_server import ARN, OWN_ARN, ROLE, AwsServer
 from tests.fakes.evilk8s import EvilServer
-from tests.use_cases import eks
-from tests.use_cases.test_register_eks import speaking
+from tests.use_cases.clusters import eks
+from tests.use_cases.clusters.test_eks_registration import speaking
 
 pytestmark = pytest.mark.django_db
 First = Callable[..., Path]

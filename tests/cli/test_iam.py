@@ -8,7 +8,7 @@ import pytest
 
 from migrations_app.cli.iam import run
 from tests import upstream
-from tests.newest import NEWEST_MINOR
+from tests.builders.newest import NEWEST_MINOR
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}

@@ -9,8 +9,8 @@ import pytest
 
 from migrations_app.readiness.outputs.json_schema import scan_schema
 from migrations_app.samples import fleet
+from tests.builders.newest import NEWEST_MINOR
 from tests.cli.conftest import Karpdash
-from tests.newest import NEWEST_MINOR
 from tests.samples.expected import EXPECTED
 
 Bundle = Callable[[str], Path]

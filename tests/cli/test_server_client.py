@@ -17,10 +17,10 @@ from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tool_choice import choose_tool
-from tests.builders_campaigns import a_campaign
-from tests.builders_journeys import a_journey
-from tests.builders_rollouts import a_rollout, an_approval, entitled, remove
-from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
+from tests.builders.campaigns import a_campaign
+from tests.builders.journeys import a_journey
+from tests.builders.rollouts import a_rollout, an_approval, entitled, remove
+from tests.builders.rows import a_cluster, a_finding, a_report, a_snapshot
 
 SCOPES = ["read", "scan", "plan", "act"]
 

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.clients.kubeconfigs import b64, dump, kubeconfig
+from tests.clients.kubernetes.kubeconfigs import b64, dump, kubeconfig
 from tests.fakes.evilk8s import AUTHORITY, EvilServer, Request, Wire
 
 TOKEN = "canary-token-77b1"

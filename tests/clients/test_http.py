@@ -26,7 +26,7 @@ from migrations_app.errors import (
     TooLarge,
     Unreachable,
 )
-from tests.clients.rig import FAST, HERE, always
+from tests.clients.kubernetes.rig import FAST, HERE, always
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, OTHER, EvilServer, Request, Wire
 
 Use = Callable[[EvilServer, OutboundPolicy], object]

@@ -12,7 +12,7 @@ from migrations_app.clients.kubernetes.connection import Connection, Server
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import AddressRefused, Unreachable
-from tests.clients.rig import FAST, HERE, always, connection
+from tests.clients.kubernetes.rig import FAST, HERE, always, connection
 from tests.fakes.evilk8s import AUTHORITY, LOOPBACK, EvilServer
 
 POSTGRES = {"ENGINE": "django.db.backends.postgresql"}

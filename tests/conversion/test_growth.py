@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from migrations_app.conversion import report
-from tests.growth import assert_linear, peak_mib
+from tests.house.growth import assert_linear, peak_mib
 
 
 def a_provisioner(number: int, **spec: object) -> dict[str, Any]:

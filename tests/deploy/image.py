@@ -1,6 +1,6 @@
 """What the image of karpdash holds besides its packages."""
 
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 
 
 def copied() -> set[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
-from tests import measures
+from tests.house import measures
 from tests.servers.processes import environment
 
 ROOT = measures.ROOT

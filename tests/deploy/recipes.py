@@ -12,7 +12,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 from tests.servers.processes import environment
 
 _EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")

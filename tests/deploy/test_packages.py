@@ -15,8 +15,8 @@ import pytest
 
 from migrations_app import __version__
 from migrations_app.samples import fleet
-from tests import measures
 from tests.deploy.packages import ROOT, Built, Place, build, place
+from tests.house import measures
 from tests.servers.processes import free_port
 from tests.servers.waiting import eventually
 

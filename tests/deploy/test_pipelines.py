@@ -12,7 +12,7 @@ import yaml
 
 from migrations_app.cli import main
 from migrations_app.samples import fleet
-from tests import measures
+from tests.house import measures
 from tests.servers.processes import environment
 
 ROOT = measures.ROOT

@@ -13,7 +13,7 @@ from migrations_app import __version__
 from migrations_app.samples import fleet
 from tests.deploy.packages import Built, build
 from tests.deploy.recipes import CompositeAction, packages, shell, surroundings
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("packages")]
 PAGE = (ROOT / "docs" / "pipelines.md").read_text()

@@ -22,8 +22,8 @@ from migrations_app.use_cases.rollouts import worker
 from migrations_app.use_cases.runtime.connections import connect
 from tests.actions import on_server
 from tests.actions.on_server import applied, carried_out, gone, installed, plan_of, previewed, put
-from tests.builders_pods import OLD
-from tests.builders_pools import a_pool, a_provisioner
+from tests.builders.pods import OLD
+from tests.builders.pools import a_pool, a_provisioner
 from tests.deploy.roles import bound, roles
 from tests.samples.test_stories import scanned
 

@@ -9,7 +9,7 @@ import pytest
 from karpdash.configuration import env, system_checks
 from tests.deploy import compose
 from tests.deploy.test_compose import OURS
-from tests.measures import text
+from tests.house.measures import text
 
 PAGE = "docs/deploy.md"
 

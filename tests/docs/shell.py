@@ -34,7 +34,7 @@ PROGRAM "$@"
 code=$?
 case "$1 $code" in "scan 1" | "scan 3") exit 0 ;; *) exit $code ;; esac
 """
-# A whole `make run` is what tests/journeys/test_up.py is about.
+# A whole `make run` is what tests/installations/test_up.py is about.
 _MAKE = f'#!/bin/sh\nexec /usr/bin/make -n -C {ROOT} "$@"\n'
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from tests import upstream
-from tests.measures import files, text
+from tests.house.measures import files, text
 
 PAGE = "docs/asvs.md"
 ROW = re.compile(r"^\| (\d+\.\d+\.\d+) \| (\d) \| ([^|]+) \| (met|open|not applicable) \| (.+) \|$", re.M)

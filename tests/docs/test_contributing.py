@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.measures import ROOT, files, text
+from tests.house.measures import ROOT, files, text
 
 PAGE = text("CONTRIBUTING.md")
 QUOTED = re.findall(r"`([^`\n]+)`", PAGE)
@@ -35,7 +35,7 @@ def test_the_targets_are_those_of_the_makefile() -> None:
 
 
 def test_every_measured_limit_is_one_of_the_page() -> None:
-    tests = text("tests/test_architecture.py")
+    tests = text("tests/house/test_architecture.py")
     limits = re.findall(r"def test_no_(\w+?)_is_over_(\d+)_lines|_over\([^)]*?, (\d+)\)", tests)
     numbers = {number for _, named, used in limits for number in (named, used) if number}
     table = PAGE.split("**Numbers**")[1].split("## Commits")[0]

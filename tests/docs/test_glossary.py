@@ -2,7 +2,7 @@
 
 import re
 
-from tests.measures import text
+from tests.house.measures import text
 
 LIST, NEVER = text("docs/glossary.md").split("\n## What we never say\n")
 ROWS = [row for row in re.findall(r"^\| (.+?) \| (.+) \|$", LIST, re.M) if row[0] not in ("word", "---")]

@@ -13,8 +13,8 @@ from migrations_app.api.framework.problem_codes import CODES
 from migrations_app.queries.visibility import PERMISSIONS
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.rollouts.backups import store_backup
-from tests.builders_rollouts import a_line, a_rollout, an_approval, entitled, taint
-from tests.builders_rows import a_cluster
+from tests.builders.rollouts import a_line, a_rollout, an_approval, entitled, taint
+from tests.builders.rows import a_cluster
 from tests.docs.test_pages import DOCS, blocks, parsed
 
 TEXT = (DOCS / "rollouts.md").read_text()

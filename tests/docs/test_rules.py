@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from tests.measures import files, text
+from tests.house.measures import files, text
 
 pytestmark = pytest.mark.xdist_group("rules")  # every file is read once, in one worker
 

@@ -6,7 +6,7 @@ import pytest
 
 from migrations_app.clients.kubernetes.api import ClusterApi, Resource
 from migrations_app.errors import Forbidden, NotServed, TimedOut
-from tests.clients.objects import node, pod
+from tests.clients.bundle.objects import node, pod
 from tests.fakes.cluster_api import FakeCluster
 
 PODS = Resource("", "v1", "pods")

@@ -12,7 +12,7 @@ import pytest
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
-from tests.api.test_clusters import kubeconfig
+from tests.api.clusters.test_views import kubeconfig
 from tests.generated_clients.conftest import DOCUMENT, Target
 
 PACKAGE = "karpdash_generated"

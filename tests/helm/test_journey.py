@@ -5,8 +5,8 @@ import pytest
 from tests.acceptance import clusters
 from tests.acceptance.real_clusters import load
 from tests.actions import charts
+from tests.builders.newest import NEWEST
 from tests.helm.own_charts import install, packed, play_controllers
-from tests.newest import NEWEST
 from tests.servers.processes import discard, folder
 from tests.use_cases.journeys.test_on_server import CLEAN, shift, standing
 from tests.use_cases.rollouts.workers import worker_processes

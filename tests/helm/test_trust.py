@@ -28,7 +28,7 @@ from migrations_app.clients.helm.program import (
 from migrations_app.clients.helm.relay import MOST_CONNECTIONS, ClusterRelay
 from migrations_app.clients.helm.relay_rules import DryRules, PlannedRules, RelayedRequest
 from migrations_app.errors import Conflict, InvalidInput
-from tests.clients.rig import CANARY, FAST, always, speaking
+from tests.clients.kubernetes.rig import CANARY, FAST, always, speaking
 from tests.helm.own_charts import packed
 from tests.servers.waiting import eventually
 

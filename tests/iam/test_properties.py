@@ -10,7 +10,7 @@ from migrations_app.iam.policy import IamPolicy, PolicyCondition, PolicyStatemen
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.requests import PROBES
 from migrations_app.iam.site import AwsSite
-from tests.newest import NEWEST_MINOR
+from tests.builders.newest import NEWEST_MINOR
 
 SITE = AwsSite(cluster="blue")
 RELEASES = ("0.31", "0.32", "0.33", "1.0", NEWEST_MINOR)

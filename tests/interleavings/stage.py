@@ -21,8 +21,8 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.rollouts import lease, worker
-from tests.builders_rollouts import a_plan, a_rollout, an_approval
-from tests.builders_rows import a_cluster
+from tests.builders.rollouts import a_plan, a_rollout, an_approval
+from tests.builders.rows import a_cluster
 from tests.interleavings.actors import RELEASE, TRANSACTION, HaltedWorker, WorkerTime, halted
 from tests.interleavings.moments import FrozenTime
 from tests.interleavings.scenes import SCENES

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from tests.house.measures import ROOT
 from tests.interleavings.invariants import AT_REST, INVARIANTS
-from tests.measures import ROOT
 
 pytestmark = pytest.mark.timeout(1200)
 

@@ -3,9 +3,9 @@
 import pytest
 
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import ACluster, a_cluster, result_of
-from tests.builders_pools import a_class, a_pool
-from tests.newest import NEWEST_MINOR
+from tests.builders.clusters import ACluster, a_cluster, result_of
+from tests.builders.newest import NEWEST_MINOR
+from tests.builders.pools import a_class, a_pool
 
 MAYBE = "{} may be taken from an object that is not read"
 NOT_READ = "of the controller is taken from an object that is not read"

@@ -11,7 +11,7 @@ from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.inventory.parse import read_items
 from migrations_app.inventory.parts import UnparsableObject
-from tests.builders_pools import a_pool, put
+from tests.builders.pools import a_pool, put
 
 REASON = "Kubernetes refuses such a name"
 

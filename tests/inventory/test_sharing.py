@@ -4,7 +4,7 @@ from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.inventory import PART_NAMES, Inventory, once
 from migrations_app.inventory.parts import Seen
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 
 
 def test_it_is_worked_out_once_for_each_inventory():

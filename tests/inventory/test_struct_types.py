@@ -9,8 +9,8 @@ import pytest
 from karpdash.processes import datadir
 from migrations_app.collect import collect
 from migrations_app.inventory import struct_types
-from tests.journeys.running import bare_environment
-from tests.measures import ROOT
+from tests.house.measures import ROOT
+from tests.installations.running import bare_environment
 
 RACE = """
 import sys, threading, msgspec

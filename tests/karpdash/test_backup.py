@@ -18,7 +18,7 @@ from karpdash.configuration.env import current
 from migrations_app.errors import InvalidInput, InvalidSetting
 from migrations_app.use_cases.runtime.connections import FIELD
 from migrations_app.use_cases.runtime.encryption import EncryptionKeys
-from tests.journeys.running import bare_environment
+from tests.installations.running import bare_environment
 from tests.servers.processes import missing
 
 

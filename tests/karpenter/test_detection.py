@@ -17,7 +17,7 @@ from migrations_app.karpenter.detection import (
 )
 from migrations_app.karpenter.releases import RELEASES, between
 from migrations_app.karpenter.versions import Release, release
-from tests.newest import NEWEST, NEWEST_MINOR
+from tests.builders.newest import NEWEST, NEWEST_MINOR
 
 BUFFER = "capacitybuffers.autoscaling.x-k8s.io"
 OVERLAY = "nodeoverlays.karpenter.sh"

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.labels import KEYS
 from migrations_app.karpenter.versions import minor_order, release
-from tests.newest import NEWEST_RELEASE
+from tests.builders.newest import NEWEST_RELEASE
 
 OUTSIDE = {
     "APP_NAME", "APP_INSTANCE", "APP_VERSION", "APP_MANAGED_BY", "HELM_CHART", "HELM_RELEASE_NAME",

@@ -8,7 +8,7 @@ from migrations_app.karpenter.metrics import OutdatedMetric, matchers_in, names_
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow
 from migrations_app.karpenter.versions import release
-from tests.newest import NEWEST, NEWEST_RELEASE, NEXT_MINOR
+from tests.builders.newest import NEWEST, NEWEST_RELEASE, NEXT_MINOR
 
 MINORS = {row.minor for row in RELEASES}
 

@@ -10,7 +10,7 @@ from migrations_app.karpenter.releases import RELEASES, Table
 from migrations_app.karpenter.table_types import BadPatch, FeatureGate, Patch, Since, SupportedKubernetes
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
-from tests.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
+from tests.builders.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW, NEXT_MINOR, following
 
 LOWEST, HIGHEST = NEWEST_ROW.kubernetes[-1].value
 

@@ -1,23 +1,23 @@
 """A part of the suite with one minor more: tables, path, stories, the catalogue of checks and some pages.
 
-`python -m tests.next_minor` runs any other part, or all of it.
+`python -m tests.tools.next_minor` runs any other part, or all of it.
 """
 
 from pathlib import Path
 
 import pytest
 
-from tests.next_minor import PAGES, copy_into, run_in
+from tests.tools.next_minor import PAGES, copy_into, run_in
 
 PARTS = (
-    "tests/karpenter/test_hops.py",
+    "tests/karpenter/test_upgrade_path.py",
     "tests/karpenter/test_releases.py",
     "tests/karpenter/test_new_release.py",
-    "tests/iam/test_ranges.py",
+    "tests/iam/requirements/test_ranges.py",
     "tests/checks/test_catalogue.py",
-    "tests/checks/test_kubernetes_inside_window.py",
+    "tests/checks/catalogue/preflight/test_kubernetes_inside_window.py",
     "tests/samples/test_stories.py",
-    "tests/web/test_catalogue.py",
+    "tests/web/catalogue/test_checks.py",
 )
 
 

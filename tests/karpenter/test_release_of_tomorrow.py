@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.newest import NEWEST, NEWEST_MINOR, NEXT_MINOR
-from tests.next_minor import NEXT, ROWS, copy_into, run_in
+from tests.builders.newest import NEWEST, NEWEST_MINOR, NEXT_MINOR
+from tests.tools.next_minor import NEXT, ROWS, copy_into, run_in
 
 ROOT = Path(__file__).parents[2]
 MORE = {
@@ -38,7 +38,7 @@ MORE = {
 """What that minor changes beside what every run with one minor more is given."""
 ASK = """
 import json
-from tests.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW
+from tests.builders.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW
 from migrations_app.checks.registry import all_checks, describe
 from migrations_app.inventory.objects.base import Metadata
 from migrations_app.inventory.metric_queries import MetricUser, Query
@@ -50,7 +50,7 @@ from migrations_app.karpenter.metrics import outdated
 from migrations_app.karpenter.releases import rollback_targets
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import workload
-from tests.builders import a_cluster, case_at, finding_of
+from tests.builders.clusters import a_cluster, case_at, finding_of
 from migrations_app.karpenter.releases import RELEASES
 
 PREVIOUS = RELEASES[-2]

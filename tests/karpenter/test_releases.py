@@ -7,7 +7,7 @@ from migrations_app.karpenter import crds, kinds, releases
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.table_types import HOOK_JOB, CrdChartWebhook, MinorRelease, SupportedKubernetes
 from migrations_app.karpenter.versions import minor_order, release
-from tests.newest import NEWEST_MINOR, NEXT_MINOR, table_to
+from tests.builders.newest import NEWEST_MINOR, NEXT_MINOR, table_to
 
 
 def texts(found: tuple[object, ...]) -> list[str]:

@@ -8,7 +8,7 @@ from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.tables.env_rows import ENV_NAMES
 from migrations_app.karpenter.tables.helm_rows import MAIN_CHART
 from migrations_app.karpenter.versions import release
-from tests.newest import NEWEST
+from tests.builders.newest import NEWEST
 
 
 @pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.key)

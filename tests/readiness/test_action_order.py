@@ -6,7 +6,7 @@ import pytest
 from migrations_app.actions.registry import all_actions
 from migrations_app.readiness.action_offers import ROLL_BACK, Offer
 from migrations_app.readiness.action_order import LAST_RESORT, STEPS, action_path, possible_now
-from tests.builders_rows import a_finding, a_report, some_nodes
+from tests.builders.rows import a_finding, a_report, some_nodes
 
 
 def an_offer(action, *, enabled=True, checks=("some_check",)):

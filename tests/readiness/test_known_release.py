@@ -13,8 +13,8 @@ from migrations_app.readiness.outputs import markdown, runbook_markdown, runbook
 from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
-from tests.builders import a_cluster
-from tests.newest import NEWEST, NEWEST_MINOR
+from tests.builders.clusters import a_cluster
+from tests.builders.newest import NEWEST, NEWEST_MINOR
 
 FROM_THE_NEWEST = (
     f"Kubernetes 1.33, as planned, is supported from hop {NEWEST_MINOR} ({NEWEST}) on; 1.0.14 supports 1.25 to 1.31"

@@ -5,7 +5,7 @@ from migrations_app.readiness.report import CollectResult
 from migrations_app.readiness.verdict import exit_code, judged_columns
 from migrations_app.samples.karpenter_objects import Launched, claim
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import a_cluster, an_empty_cluster
+from tests.builders.clusters import a_cluster, an_empty_cluster
 
 FINALIZER = "karpenter.sh/termination"
 

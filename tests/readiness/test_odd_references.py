@@ -8,8 +8,8 @@ from migrations_app.karpenter.detection import NO_CONTROLLER
 from migrations_app.readiness import stage
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult
-from tests.builders import ACluster
-from tests.builders_pools import REFERENCE, a_class, a_pool, at
+from tests.builders.clusters import ACluster
+from tests.builders.pools import REFERENCE, a_class, a_pool, at
 
 WORDS = ("", "karpenter.k8s.aws", "eks.amazonaws.com", "karpenter.k8s.aws/v1", "EC2NodeClass", "default")
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(WORDS)

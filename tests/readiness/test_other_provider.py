@@ -10,8 +10,8 @@ from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.stage import other_provider
 from migrations_app.readiness.verdict import exit_code, judged_columns
 from migrations_app.samples.kubernetes_objects import doc
-from tests.builders import ACluster, a_cluster
-from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool
+from tests.builders.clusters import ACluster, a_cluster
+from tests.builders.pools import AUTO_MODE, REFERENCE, a_pool
 
 AZURE = {"group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": "default"}
 KWOK = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}

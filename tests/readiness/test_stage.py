@@ -12,7 +12,7 @@ from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import current_hop_line
 from migrations_app.readiness.stage import legacy
 from migrations_app.readiness.stage import stage_of as stage
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 
 
 def crd(name, served=("v1alpha5",), storage=None, stored=None):

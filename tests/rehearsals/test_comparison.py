@@ -5,7 +5,7 @@ import pytest
 
 from migrations_app.actions.observation import RunObservation
 from migrations_app.rehearsals.comparison import ForecastComparison, compare
-from tests.builders_rehearsals import played
+from tests.builders.rehearsals import played
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from migrations_app.actions.plan import RolloutLimits
 from migrations_app.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
 from migrations_app.simulator.placement.room import RoomIndex
-from tests.growth import assert_linear
+from tests.house.growth import assert_linear
 from tests.rehearsals.scene import Scene
 from tests.simulator.rooms import node, shape
 

@@ -11,8 +11,8 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.rehearsals.document import LISTS, read_document, stored
 from migrations_app.rehearsals.of_plan import rehearse_plan
 from migrations_app.rehearsals.play import Failure, no_check
-from tests.builders_rehearsals import plan_for
-from tests.builders_rollouts import taint
+from tests.builders.rehearsals import plan_for
+from tests.builders.rollouts import taint
 from tests.rehearsals.scene import Scene
 
 FAILURES = (Failure("full_zone"), Failure("nodes_never_ready"), Failure("webhook_down"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.newest import NEWEST_MINOR
+from tests.builders.newest import NEWEST_MINOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

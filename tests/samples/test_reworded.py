@@ -12,7 +12,7 @@ from migrations_app.collect.collect import CollectResult, collect
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.samples.story import Story
-from tests.rewording import REWORDED, decided, reworded
+from tests.house.rewording import REWORDED, decided, reworded
 
 
 def scans(story: Story) -> Iterator[CollectResult]:

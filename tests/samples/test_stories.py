@@ -17,7 +17,7 @@ from migrations_app.readiness.report import CollectResult, Report, Verdict
 from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
 from tests import upstream
-from tests.newest import NEWEST_MINOR
+from tests.builders.newest import NEWEST_MINOR
 from tests.samples.expected import EXPECTED
 
 pytestmark = pytest.mark.xdist_group("stories")  # judged once, in one worker
@@ -52,7 +52,7 @@ def test_stage_and_verdicts_are_those_of_an_operator(story, report):
     wanted = dict(EXPECTED[story.name].verdicts)
     imaginary = NEWEST_MINOR not in {row.minor for row in upstream.releases().releases}
     if imaginary and wanted.get(NEWEST_MINOR) == "later" and lacks_rights(report, NEWEST_MINOR):
-        wanted[NEWEST_MINOR] = "blocked"  # tests.next_minor asks for a right that the roles of the samples lack
+        wanted[NEWEST_MINOR] = "blocked"  # tests.tools.next_minor asks for a right that the roles of the samples lack
     assert told == (EXPECTED[story.name].stage, wanted)
 
 

@@ -15,7 +15,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.tasks import scan_cluster
 from migrations_app.use_cases.scans.queue import request_scan
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 
 FIRST = 3
 """Steps up to this one came before the rule, or with the first release that runs beside another."""

@@ -18,8 +18,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from karpdash.monitoring import schema as our_schema
 from karpdash.processes import up
 from migrations_app.errors import InvalidSetting
-from tests.journeys.conftest import database_url
-from tests.measures import ROOT
+from tests.house.measures import ROOT
+from tests.installations.conftest import database_url
 
 __all__ = ["database_url"]
 BEFORE = Path(__file__).with_name("before_0_1_0.sql")

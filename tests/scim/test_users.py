@@ -245,7 +245,7 @@ def test_a_body_has_a_limit(directory: Directory) -> None:
 def test_an_approval_that_was_not_used_no_longer_counts(directory: Directory) -> None:
     from migrations_app.access import approval_still_valid
     from migrations_app.queries.visibility import rights_over
-    from tests.builders_rows import a_cluster
+    from tests.builders.rows import a_cluster
 
     key, cluster = _grace(directory), a_cluster()
     row = User.objects.get(pk=key)

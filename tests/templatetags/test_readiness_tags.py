@@ -15,7 +15,7 @@ from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.report import OWNERS, Stage, Verdict
 from migrations_app.templatetags import readiness_tags as tags
 from migrations_app.templatetags import wording
-from tests.builders_rows import a_finding
+from tests.builders.rows import a_finding
 
 STATIC = Path(__file__).parents[2] / "static"
 TABLES = {

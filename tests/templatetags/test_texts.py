@@ -15,8 +15,8 @@ from django.utils.translation.template import templatize
 
 from migrations_app.templatetags.texts import Phrase, TranslatedNode
 from migrations_app.templatetags.texts import unmarked as english
-from tests.measures import ROOT
-from tests.template_texts import unmarked
+from tests.house.measures import ROOT
+from tests.house.template_texts import unmarked
 
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in {".html", ".svg"})
 HITS = (

@@ -16,7 +16,7 @@ from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.clients.kubernetes.connection import Server
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import ReadError, TimedOut
-from tests.clients.rig import CANARY, FAST, HERE, PATIENT, connection, speaking
+from tests.clients.kubernetes.rig import CANARY, FAST, HERE, PATIENT, connection, speaking
 from tests.fakes.evilk8s import LOOPBACK, EvilServer, Request, Wire
 from tests.servers.waiting import AT_ONCE
 from tests.trust.parts import Part

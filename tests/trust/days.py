@@ -178,7 +178,7 @@ class _Jumping:
         """Forty events in any order, then the right time and what comes by itself: all is done, once."""
         from migrations_app.models.cluster import Cluster
         from migrations_app.models.scan import Scan, Snapshot
-        from tests.journeys.errands import chain
+        from tests.installations.errands import chain
 
         self.wrong.clear()
         self.stalls = STALLS
@@ -353,7 +353,7 @@ def _wrong(simulated: _Fleet, healthy: list[Any], *, since: datetime, until: dat
     from migrations_app.models.cluster import Cluster
     from migrations_app.models.scan import Scan, Snapshot
     from migrations_app.use_cases.scans.retention import DONE_SCANS, FAILED_SCANS
-    from tests.journeys.errands import chain
+    from tests.installations.errands import chain
 
     ended = Scan.objects.filter(finished_at__gt=since, finished_at__lte=until)
     late = Cluster.objects.filter(pk__in=healthy).exclude(last_success_at__gt=until - timedelta(seconds=gap)).count()

@@ -13,7 +13,7 @@ from migrations_app.readiness.evaluate import evaluate
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import as_list, crashes
 from tests.clients.archives import member, tar
-from tests.clients.kubeconfigs import dump, hostile, kubeconfig
+from tests.clients.kubernetes.kubeconfigs import dump, hostile, kubeconfig
 from tests.trust.parts import Part
 from tests.trust.tampering import TEXT_PIECES, changed, changed_archive, changed_tree
 

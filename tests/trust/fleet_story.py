@@ -18,7 +18,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from tests.browser.two_people import PASSWORD, SETTINGS, SOON, PagesInstallation
-from tests.journeys.running import ROOT, bare_environment
+from tests.installations.running import ROOT, bare_environment
 from tests.trust.sites import Site
 
 CAMPAIGN = re.compile(r"/campaigns/([0-9a-f-]{36})/")
@@ -32,12 +32,12 @@ MOST_SECONDS = 2400
 
 
 class Errands:
-    """What an installation is asked beside its pages; see tests/journeys/errands.py."""
+    """What an installation is asked beside its pages; see tests/installations/errands.py."""
 
     def __init__(self, data: Path) -> None:
         env = bare_environment(**SETTINGS, data_dir=str(data)) | {"PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.journeys.errands"],
+            [sys.executable, "-m", "tests.installations.errands"],
             cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from migrations_app.use_cases.rollouts import journal
 from tests.actions import charts
-from tests.newest import NEWEST
+from tests.builders.newest import NEWEST
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import discard, folder
 from tests.trust.parts import Part

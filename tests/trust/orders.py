@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from tests.house.measures import ROOT
 from tests.interleavings.scenes import SCENES
-from tests.measures import ROOT
 from tests.trust.parts import Part
 
 DEPTHS = (1, 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
 from tests.servers.processes import discard, folder

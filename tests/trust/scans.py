@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from tests.journeys.installation import Installation, kill_all, kill_pool
+from tests.installations.installation import Installation, kill_all, kill_pool
 from tests.servers.postgres import Postgres
 from tests.servers.processes import Child, discard, folder
 from tests.servers.redis_server import RedisServer

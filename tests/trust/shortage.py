@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from karpdash.processes import datadir
-from tests.clients.kubeconfigs import kubeconfig
+from tests.clients.kubernetes.kubeconfigs import kubeconfig
 from tests.fakes.evilk8s import AUTHORITY, EvilServer, Request, Wire
 from tests.fakes.lying.honest import honest
-from tests.journeys.running import ROOT, bare_environment
+from tests.installations.running import ROOT, bare_environment
 from tests.servers.processes import discard, folder
 from tests.servers.small_disk import POSSIBLE, small_disk
 from tests.trust.parts import Part

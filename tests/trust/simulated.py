@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from karpdash.processes import datadir
-from tests.journeys.running import ROOT, bare_environment
+from tests.installations.running import ROOT, bare_environment
 from tests.servers.processes import discard, folder
 from tests.trust.days import INTERVAL
 from tests.trust.parts import Part

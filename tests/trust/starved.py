@@ -65,7 +65,7 @@ def late() -> int:
 def told() -> dict[str, Any]:
     """What the last snapshot calls whole, by part; and whether the database is as it has to be."""
     from migrations_app.models.scan import Scan, Snapshot
-    from tests.journeys.errands import chain
+    from tests.installations.errands import chain
 
     done = Scan.objects.filter(state="done").order_by("-finished_at")
     last = done.first()

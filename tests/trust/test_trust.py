@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 from tests.servers import small_disk
 from tests.trust import parts
 from tests.trust.parts import Part, case, dice_of, tried

@@ -12,10 +12,10 @@ from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.rollouts import preview, worker
 from tests.actions.on_server import QUICK, applied, carried_out, gone, installed, plan_of, previewed, put
-from tests.builders_pods import OLD
-from tests.builders_pools import a_pool, a_provisioner
-from tests.builders_pools import put as changed
-from tests.builders_rows import a_cluster
+from tests.builders.pods import OLD
+from tests.builders.pools import a_pool, a_provisioner
+from tests.builders.pools import put as changed
+from tests.builders.rows import a_cluster
 from tests.twin.as_server import TwinAsServer
 
 FENCE = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.journeys.conftest import database_url, place
+from tests.installations.conftest import database_url, place
 from tests.upgrades.site import Site
 
 __all__ = ["database_url", "place"]

@@ -29,7 +29,7 @@ def visitor() -> dict[str, str]:
 
 def sample() -> list[str]:
     """Returns the ids of the sample clusters."""
-    from tests.journeys.errands import samples
+    from tests.installations.errands import samples
 
     return samples()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.journeys.slow_cluster import SlowCluster
+from tests.installations.slow_cluster import SlowCluster
 from tests.servers.apiserver import ApiServer
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.waiting import eventually

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.deploy.image import copied
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 
 PARTS = tuple(sorted(copied()))
 """What the image holds: nothing else of the checkout is beside a release."""

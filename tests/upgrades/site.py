@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 
 from karpdash.processes import datadir
-from tests.journeys.installation import members
-from tests.journeys.running import bare_environment, kill
+from tests.installations.installation import members
+from tests.installations.running import bare_environment, kill
 from tests.servers.processes import Child, free_port
 from tests.servers.waiting import eventually
 from tests.upgrades.load import LoadBalancer

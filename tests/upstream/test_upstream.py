@@ -9,8 +9,9 @@ import pytest
 
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.versions import minor_order, release
-from tests import measures, upstream
+from tests import upstream
 from tests.acceptance import cluster_crds
+from tests.house import measures
 from tests.upstream import rows
 from tests.upstream.take import without_prose
 

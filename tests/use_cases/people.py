@@ -10,7 +10,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import rights_of
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
-from tests.builders_rollouts import entitled
+from tests.builders.rollouts import entitled
 
 OPERATE, APPROVE, ADMINISTER = "operate_rollout", "approve_rollout", "administer_policy"
 

@@ -9,9 +9,9 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from migrations_app.models.account import Grant
-from tests.builders_rows import NOW
+from tests.builders.rows import NOW
 from tests.servers.identity_provider import IdentityProvider
-from tests.web.provider import named
+from tests.web.sign_in.provider import named
 
 PASSWORD = "correct horse battery staple"
 

@@ -11,7 +11,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.web import access
 from migrations_app.web.urls import urlpatterns
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.rollouts.addresses import DECLARED
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ LOOK = {
     "burndown", "burndown-csv", "burndown-line", "burndown-svg", "groups", "fleet-causes", "fleet-csv", "search",
     "samples",
 }  # fmt: skip
-OPEN = {"login", "logout", "oidc", "oidc-back"}  # those of the identity provider are tested in test_oidc.py
+OPEN = {"login", "logout", "oidc", "oidc-back"}  # those of the identity provider are tested in sign_in/test_oidc.py
 RIGHTS = {
     "cluster-new": "add_cluster",
     "cluster-scan": "add_scan",
@@ -33,22 +33,22 @@ RIGHTS = {
     "cluster-labels": "change_cluster",
 }
 RIGHTS_TO_LOOK = dict.fromkeys(("audit", "audit-jsonl", "audit-csv"), "view_auditevent")
-FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # tested in test_fleet_scan_page.py
-WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in test_waivers.py
-GROUPS = {  # tested in test_groups.py
+FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # tested in fleet/test_scans.py
+WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in clusters/test_waivers.py
+GROUPS = {  # tested in fleet/test_groups.py
     "group": access.LOOK, "fleet-view-keep": access.LOOK, "fleet-view-forget": access.LOOK,
     "fleet-scan-chosen": "add_scan",
-    "fleet-waive-chosen": "change_cluster", "fleet-export-chosen": access.LOOK,  # tested in test_bulk_waivers.py
+    "fleet-waive-chosen": "change_cluster", "fleet-export-chosen": access.LOOK,  # tested in fleet/test_bulk_waivers.py
     "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
-    "cluster-join": "administer_policy",  # tested in test_join.py
+    "cluster-join": "administer_policy",  # tested in clusters/test_joining.py
     "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",
 }  # fmt: skip
 SAMPLES = {"sample": access.LOOK, "sample-next": access.LOOK, "sample-sign-in": access.OPEN} | {
     "sample-do": "operate_rollout", "sample-reset": "operate_rollout", "samples-remove": "delete_cluster",
     "samples-add": "add_cluster",
 }  # fmt: skip
-"""Tested in test_samples.py and tests/access."""
-REHEARSALS = {"rollout-rehearse": "operate_rollout"}  # tested in rollouts/test_rehearsal_page.py
+"""Tested in samples/test_samples.py and tests/access."""
+REHEARSALS = {"rollout-rehearse": "operate_rollout"}  # tested in rollouts/test_rehearsal.py
 PEOPLE = {
     "people": "change_grant",
     "people-change": "change_grant",
@@ -59,12 +59,12 @@ PEOPLE = {
     "provisioning-token-revoke": "change_grant",
     "token-revoke": access.LOOK,
     "oidc-again": access.LOOK,
-}  # tested in test_people.py, test_services.py, test_tokens.py and test_oidc_again.py
-FEEDS = {"feeds": access.LOOK, "feed-revoke": access.LOOK, "feed": access.OPEN}  # tested in test_feeds.py
+}  # tested in settings/test_people.py, test_services.py, test_tokens.py, and sign_in/test_oidc_again.py
+FEEDS = {"feeds": access.LOOK, "feed-revoke": access.LOOK, "feed": access.OPEN}  # tested in feeds/test_feeds.py
 NEWS = dict.fromkeys(
     ("notifications", "channel-change", "channel-forget", "channel-rotate", "channel-test", "delivery-resend"),
     "administer_policy",
-)  # tested in test_notifications.py
+)  # tested in settings/test_notifications.py
 JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-live"), access.LOOK) | {
     "cluster-journey-plan": "operate_rollout", "journey-ask": "operate_rollout", "journey-approve": "approve_rollout",
     "journey-reject": "operate_rollout", "journey-start": "operate_rollout", "journey-pause": "operate_rollout",
@@ -72,7 +72,7 @@ JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-liv
     "journey-skip": "operate_rollout", "journey-retry": "operate_rollout", "journey-accept": "operate_rollout",
     "journey-take-back": "operate_rollout", "journey-disruption": "operate_rollout",
 }  # fmt: skip
-"""Tested in test_journeys.py and tests/access."""
+"""Tested in journeys/test_pages.py and tests/access."""
 CAMPAIGNS = dict.fromkeys(
     ("campaigns", "campaign", "campaign-live", "campaign-receipt", "campaign-calendar",
      "campaign-waiting"), access.LOOK
@@ -84,7 +84,7 @@ CAMPAIGNS = dict.fromkeys(
     "campaign-resume": "operate_rollout", "campaign-abort": "operate_rollout", "campaign-open-wave": "operate_rollout",
     "campaign-leave-out": "operate_rollout", "campaign-try-again": "operate_rollout",
 }  # fmt: skip
-"""Tested in test_campaigns.py and tests/access."""
+"""Tested in campaigns/test_pages.py and tests/access."""
 ORGANIZATIONS = dict.fromkeys(
     (
         "organizations", "organization-new", "organization", "organization-cloudformation", "organization-terraform",
@@ -92,17 +92,17 @@ ORGANIZATIONS = dict.fromkeys(
     ),
     "add_cluster",
 )  # fmt: skip
-"""Tested in test_organizations.py and tests/access."""
+"""Tested in organizations/test_pages.py and tests/access."""
 PULL_REQUESTS = {
     "repositories": "administer_policy", "repository-forget": "administer_policy", "pull-request": access.LOOK,
     "cluster-pull-requests": access.LOOK, "cluster-pull-request-new": "operate_rollout",
     "pull-request-open": "operate_rollout", "pull-request-refresh": "operate_rollout",
 }  # fmt: skip
-"""Tested in test_pull_requests.py and tests/access."""
+"""Tested in pull_requests/test_pages.py and tests/access."""
 AGENTS = dict.fromkeys(("agent-hello", "agent-poll", "agent-begin", "agent-piece", "agent-bye"), access.OPEN) | {
     "cluster-agent": "change_cluster"
 }
-"""Tested in test_agent_page.py and tests/agents; agents show a token of their own."""
+"""Tested in agents/test_page.py and tests/agents; agents show a token of their own."""
 POST_ONLY = {"logout", "cluster-scan"}
 MUTATING = set(RIGHTS) | {"logout", "password", "convert"}
 

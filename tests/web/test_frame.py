@@ -12,8 +12,8 @@ from migrations_app.models.policy import KillSwitch
 from migrations_app.queries.glossary import term
 from migrations_app.web.search import PAGES as PAGES_FOUND
 from migrations_app.web.urls import urlpatterns
-from tests.builders_rollouts import a_line, a_rollout, remove, taint
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.rollouts import a_line, a_rollout, remove, taint
+from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.pages import links, text
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.report import Anomaly, OwnedNode, PartLine, Target
 from migrations_app.templatetags.source_links import source
-from tests.builders_rows import a_cluster, a_failure, a_finding, a_report, a_scan, a_snapshot
+from tests.builders.rows import a_cluster, a_failure, a_finding, a_report, a_scan, a_snapshot
 from tests.web.pages import links
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from migrations_app.texts import text
-from tests.measures import ROOT
+from tests.house.measures import ROOT
 
 MODULES = sorted(path for room in ("web", "templatetags") for path in (ROOT / "migrations_app" / room).rglob("*.py"))
 SHOWN = {"label", "help_text", "headline", "title", "refused"}

@@ -12,8 +12,8 @@ from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
 from migrations_app.use_cases.scans.store import store_objects
 from migrations_app.web.rollouts.new import known_objects
-from tests.builders_rollouts import a_rollout
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.rollouts import a_rollout
+from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shown_texts import GAP, holds, plain, shown_texts
+from tests.house.shown_texts import GAP, holds, plain, shown_texts
 
 LINES = [
     line.split("\t")

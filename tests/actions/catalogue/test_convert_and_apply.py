@@ -10,9 +10,9 @@ from migrations_app.inventory.objects.aws import InstanceProfile
 from migrations_app.samples.karpenter_objects import Launched, claim
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
-from tests.builders import a_cluster
-from tests.builders_pools import AUTO_MODE, a_claim, a_class, a_pool, a_provisioner, a_template
-from tests.builders_pools import put as changed
+from tests.builders.clusters import a_cluster
+from tests.builders.pools import AUTO_MODE, a_claim, a_class, a_pool, a_provisioner, a_template
+from tests.builders.pools import put as changed
 
 ACTION = "convert_and_apply"
 ROLE = {"node_role": "KarpenterNodeRole"}

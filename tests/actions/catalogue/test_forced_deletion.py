@@ -20,10 +20,10 @@ from tests.actions.on_server import (
     taken_back,
 )
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
-from tests.builders import a_cluster
-from tests.builders_pods import OLD, OTHER, bare, pods
-from tests.builders_pools import a_claim, a_pool, a_provisioner
-from tests.builders_pools import put as changed
+from tests.builders.clusters import a_cluster
+from tests.builders.pods import OLD, OTHER, bare, pods
+from tests.builders.pools import a_claim, a_pool, a_provisioner
+from tests.builders.pools import put as changed
 
 ACTION = "forced_deletion"
 POOL = a_pool(version="v1beta1")

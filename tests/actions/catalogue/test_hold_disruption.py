@@ -10,8 +10,8 @@ from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
 from tests.actions.on_server import installed, plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, bodies, steps_of
 from tests.actions.way_back import done, lasting, taken_back
-from tests.builders import a_cluster
-from tests.builders_pools import AUTO_MODE, GONE, REFERENCE, a_pool, a_provisioner
+from tests.builders.clusters import a_cluster
+from tests.builders.pools import AUTO_MODE, GONE, REFERENCE, a_pool, a_provisioner
 
 NAME = "hold_disruption"
 BARE = {"spec.disruption.budgets": GONE}

@@ -13,7 +13,7 @@ from tests.actions.delivered import AUTOMATED, FROM_GIT, application, definition
 from tests.actions.on_server import previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, bodies, steps_of
 from tests.actions.way_back import done, lasting, taken_back
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 from tests.deploy.roles import bound_in
 
 NAME = "pause_deliveries"

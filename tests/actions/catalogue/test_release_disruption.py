@@ -6,7 +6,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
 from tests.actions.catalogue.test_hold_disruption import DRIFT, NIGHT, held, is_held, scene, text
 from tests.actions.scenes import asks_too_much, bodies, steps_of
-from tests.builders_pools import a_pool, put
+from tests.builders.pools import a_pool, put
 
 NAME = "release_disruption"
 

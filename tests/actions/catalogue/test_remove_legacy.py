@@ -8,8 +8,8 @@ from migrations_app.use_cases.rollouts.backups import diffs_of
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
 from tests.actions.way_back import CRDS, done, lasting, sent, taken_back
-from tests.builders import a_cluster, helm_crds
-from tests.builders_pools import a_machine, a_pool, a_provisioner, a_template
+from tests.builders.clusters import a_cluster, helm_crds
+from tests.builders.pools import a_machine, a_pool, a_provisioner, a_template
 
 ACTION = "remove_legacy"
 ALPHA_CRDS = [doc for doc in helm_crds("0.32.10") if doc["metadata"]["name"] in

@@ -9,7 +9,7 @@ from migrations_app.samples.installation import admission_webhook
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, steps_of, target_of
 from tests.actions.way_back import done, lasting, sent, taken_back
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 
 ACTION = "remove_stale_webhooks"
 VALIDATING, MUTATING = "validation.webhook.karpenter.sh", "defaulting.webhook.karpenter.k8s.aws"

@@ -12,10 +12,10 @@ from migrations_app.samples.karpenter_objects import claim
 from migrations_app.samples.kubernetes_objects import containers, template, workload
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
-from tests.builders import a_cluster
-from tests.builders_pods import OLD, bare, pods
-from tests.builders_pools import a_pool
-from tests.builders_pools import put as changed
+from tests.builders.clusters import a_cluster
+from tests.builders.pods import OLD, bare, pods
+from tests.builders.pools import a_pool
+from tests.builders.pools import put as changed
 
 ACTION = "rename_markers"
 EVICT = {"karpenter.sh/do-not-evict": "true"}

@@ -9,7 +9,7 @@ from migrations_app.inventory.facts.delivery_sources import PAUSED
 from migrations_app.journeys.outline import differences, outline
 from tests.actions.delivered import AUTOMATED, application, helm_release, kustomization
 from tests.actions.scenes import a_plan, a_scene, asks_too_much, bodies, steps_of
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 
 NAME = "resume_deliveries"
 NAMED = ["HelmRelease flux-system/karpenter", "Application argocd/karpenter"]

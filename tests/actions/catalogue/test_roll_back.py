@@ -14,8 +14,8 @@ from migrations_app.actions.plan import Step
 from tests.actions.on_server import installed, plan_of, previewed, registered
 from tests.actions.scenes import a_scene
 from tests.actions.way_back import CRDS, done, sent, taken_back, way_back
-from tests.builders import a_cluster
-from tests.builders_pools import a_claim, a_pool
+from tests.builders.clusters import a_cluster
+from tests.builders.pools import a_claim, a_pool
 
 POOL = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "web", uid="u1")
 WEIGHT = ("spec", "weight")

@@ -22,10 +22,10 @@ from tests.actions.on_server import (
     taken_back,
 )
 from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
-from tests.builders import a_cluster
-from tests.builders_pods import OLD, OTHER, bare, pods
-from tests.builders_pools import a_pool, a_provisioner, a_template
-from tests.builders_pools import put as changed
+from tests.builders.clusters import a_cluster
+from tests.builders.pods import OLD, OTHER, bare, pods
+from tests.builders.pools import a_pool, a_provisioner, a_template
+from tests.builders.pools import put as changed
 
 ACTION = "roll_nodes"
 POOL = a_pool(version="v1beta1")

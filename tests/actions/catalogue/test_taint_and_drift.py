@@ -21,10 +21,10 @@ from tests.actions.on_server import (
     taken_back,
 )
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
-from tests.builders import a_cluster
-from tests.builders_pods import OLD, OTHER, pods
-from tests.builders_pools import a_pool, a_provisioner, a_template
-from tests.builders_pools import put as changed
+from tests.builders.clusters import a_cluster
+from tests.builders.pods import OLD, OTHER, pods
+from tests.builders.pools import a_pool, a_provisioner, a_template
+from tests.builders.pools import put as changed
 
 ACTION = "taint_and_drift"
 FENCE = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}

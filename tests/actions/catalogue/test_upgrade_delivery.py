@@ -31,7 +31,7 @@ from tests.actions.delivered import (
 from tests.actions.on_server import carried_out, gone, installed, previewed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
 from tests.actions.way_back import lasting, sent, way_back
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 from tests.servers import crds
 
 NAME = "upgrade_delivery"

@@ -24,7 +24,7 @@ from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, case_at, without_changes
+from tests.builders.clusters import a_cluster, case_at, without_changes
 
 THINGS = ChangeTarget("Thing", "", resource="things")
 EVERY = tuple(Remedy(how=how, text="x") for how in ("kubectl", "helm", "terraform", "flux", "argocd"))

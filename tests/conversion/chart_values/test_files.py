@@ -13,7 +13,7 @@ from migrations_app.conversion.chart_values.table import lines
 from migrations_app.conversion.chart_values.trees import leaves, merged
 from migrations_app.karpenter.controller_settings import unread_helm_keys
 from migrations_app.karpenter.versions import release
-from tests.newest import NEWEST
+from tests.builders.newest import NEWEST
 
 ALPHA = """\
 # Karpenter of the shop

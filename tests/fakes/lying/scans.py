@@ -15,7 +15,7 @@ from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, Report
 from tests.acceptance.judging import crashes
-from tests.clients.rig import HERE, connection
+from tests.clients.kubernetes.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
 from tests.fakes.lying import answers, lists, places, wires
 from tests.fakes.lying.honest import Turn, honest

@@ -8,7 +8,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.manifests import edits
 from migrations_app.readiness.pull_requests.object_edits import change_of, is_object, object_edits
 from migrations_app.readiness.pull_requests.proposal import RequestSubject, may_hold, propose
-from tests.builders_rows import a_finding
+from tests.builders.rows import a_finding
 
 SUBJECT = RequestSubject(key="1", cluster="shop", check="settings_known", hop="0.32", title="Settings are known")
 FLUX = """\

@@ -26,7 +26,7 @@ from migrations_app.readiness.pull_requests.object_edits import (
     work_outside_files,
 )
 from migrations_app.readiness.pull_requests.proposal import RequestSubject, branch_name, may_hold, propose
-from tests.builders_rows import a_finding
+from tests.builders.rows import a_finding
 
 SHOP = ChangeTarget("NodePool", "shop", resource="nodepools.karpenter.sh")
 WEB = ChangeTarget("NodePool", "web", resource="nodepools.karpenter.sh")

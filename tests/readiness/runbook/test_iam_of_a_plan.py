@@ -29,10 +29,10 @@ from migrations_app.readiness.runbook.hop_work import changes_of
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.samples.aws_account import ACCOUNT
 from migrations_app.samples.fleet import aws, files, find, stories
-from tests import builders_iam
 from tests.acceptance.judged_faults import ONE_WORKER
-from tests.builders import case_at
-from tests.builders_iam import a_role, document, managed, policy_for
+from tests.builders import iam as builders_iam
+from tests.builders.clusters import case_at
+from tests.builders.iam import a_role, document, managed, policy_for
 
 pytestmark = ONE_WORKER
 

@@ -14,7 +14,7 @@ from migrations_app.readiness.report import InstallationFacts
 from migrations_app.readiness.runbook.helm_upgrade import controller_commands, crd_commands
 from migrations_app.readiness.runbook.stages import RunbookStage, stages
 from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK
-from tests.newest import NEWEST
+from tests.builders.newest import NEWEST
 from tests.readiness.outputs.reports import finding, report_hop
 
 KUBE_SYSTEM = InstallationFacts(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")

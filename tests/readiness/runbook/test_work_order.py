@@ -30,7 +30,7 @@ from migrations_app.readiness.runbook.work_order import (
 )
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import judged
-from tests.builders import without_changes
+from tests.builders.clusters import without_changes
 from tests.readiness.outputs.reports import finding, report_hop
 
 PHASE_OF: dict[str, Phase] = {check.id: check.phase for check in all_checks()}

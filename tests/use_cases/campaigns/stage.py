@@ -23,7 +23,7 @@ from migrations_app.use_cases.campaigns.preview import compose_campaign, missing
 from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.use_cases.campaigns.worker import advance_campaign
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
-from tests.builders_rows import a_cluster
+from tests.builders.rows import a_cluster
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.people import actor, person
 

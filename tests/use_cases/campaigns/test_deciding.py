@@ -20,9 +20,9 @@ from migrations_app.use_cases.campaigns import approvals, bulk_decisions, member
 from migrations_app.use_cases.campaigns.bulk_decisions import TogetherRequest
 from migrations_app.use_cases.campaigns.transitions import load_campaign
 from migrations_app.use_cases.journeys import step_rollouts
-from tests.builders_campaigns import a_campaign
-from tests.builders_journeys import a_journey
-from tests.builders_rollouts import a_plan, a_rollout, remove
+from tests.builders.campaigns import a_campaign
+from tests.builders.journeys import a_journey
+from tests.builders.rollouts import a_plan, a_rollout, remove
 from tests.use_cases.campaigns import stage
 from tests.use_cases.campaigns.test_settled_before import NOTE, running, steps_of
 from tests.use_cases.journeys import stage as journeys

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.actions import charts
-from tests.newest import NEWEST
+from tests.builders.newest import NEWEST
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import discard, folder
 from tests.use_cases.campaigns.walk import CAMPAIGN_WORKER, ELSEWHERE, Walk, each_once

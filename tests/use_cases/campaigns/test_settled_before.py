@@ -20,10 +20,10 @@ from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.use_cases.audit import log
 from migrations_app.use_cases.campaigns import approvals, member_decisions, member_journeys
-from tests.builders_rollouts import IDENTITY, a_plan, remove, taint
+from tests.builders.rollouts import IDENTITY, a_plan, remove, taint
+from tests.journeys.test_outline import CLUSTER, removals, told
 from tests.use_cases.campaigns import stage
 from tests.use_cases.journeys import stage as journeys
-from tests.use_cases.journeys.test_outline import CLUSTER, removals, told
 from tests.use_cases.people import actor, person
 
 TARGET_RELEASE, NOTE = journeys.TO_RELEASE, "quotas and roles were compared"

@@ -26,7 +26,7 @@ from migrations_app.use_cases.clusters.registration import remove
 from migrations_app.use_cases.journeys import worker as journey_worker
 from migrations_app.use_cases.journeys.holds import change_hold
 from migrations_app.use_cases.journeys.lifecycle import pause_journey, resume_journey
-from tests.builders_rollouts import a_rollout
+from tests.builders.rollouts import a_rollout
 from tests.use_cases.campaigns import stage
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.journeys.stage import refusal

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.acceptance import chart, clusters
 from tests.acceptance.real_clusters import load
-from tests.newest import NEWEST
+from tests.builders.newest import NEWEST
 from tests.servers.api_client import RefusedError
 from tests.servers.apiserver import ApiServer
 from tests.use_cases.rollouts import audit_log_reader

@@ -22,8 +22,8 @@ from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journ
 from migrations_app.use_cases.journeys.lifecycle import start_journey
 from migrations_app.use_cases.journeys.worker import advance_journey
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
-from tests.builders_rollouts import a_plan, taint
-from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
+from tests.builders.rollouts import a_plan, taint
+from tests.builders.rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.use_cases.people import actor, person
 
 HOP, FROM_RELEASE, TO_RELEASE = "0.33+", "0.32.10", "0.33.10"

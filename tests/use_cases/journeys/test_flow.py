@@ -18,8 +18,8 @@ from migrations_app.use_cases.journeys.approvals import approve_journey, reject_
 from migrations_app.use_cases.journeys.lifecycle import (
     resume_journey,
 )
-from tests.builders_rollouts import POOL, remove, taint
-from tests.builders_rows import a_report, a_snapshot
+from tests.builders.rollouts import POOL, remove, taint
+from tests.builders.rows import a_report, a_snapshot
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
 from tests.use_cases.people import APPROVE, OPERATE, actor, person, user

@@ -26,7 +26,7 @@ from migrations_app.use_cases.journeys.worker import journeys_to_enqueue
 from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.start_checks import why_not_start
-from tests.builders_rollouts import a_line, a_rollout, taint
+from tests.builders.rollouts import a_line, a_rollout, taint
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
 from tests.use_cases.people import OPERATE, actor, person, user

@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance import chart, clusters
 from tests.acceptance.real_clusters import load
 from tests.actions import charts
-from tests.newest import NEWEST
+from tests.builders.newest import NEWEST
 from tests.servers.api_client import RefusedError
 from tests.servers.processes import discard, folder
 from tests.use_cases.rollouts import audit_log_reader

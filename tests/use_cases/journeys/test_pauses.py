@@ -21,10 +21,10 @@ from migrations_app.readiness.delivery_diff import diff_to_commit, values_of
 from migrations_app.readiness.report import Carrier, InstallationFacts
 from migrations_app.use_cases.journeys.lifecycle import abort_journey
 from tests.actions.delivered import GIVEN
-from tests.builders_rollouts import entitled
-from tests.builders_rows import a_finding
+from tests.builders.rollouts import entitled
+from tests.builders.rows import a_finding
+from tests.journeys.test_compose import hops, report
 from tests.use_cases.journeys import stage
-from tests.use_cases.journeys.test_compose import hops, report
 from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.xdist_group("journey-steps")  # the samples are judged once, in one worker

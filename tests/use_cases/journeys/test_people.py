@@ -17,8 +17,8 @@ from migrations_app.use_cases.journeys.lifecycle import (
 )
 from migrations_app.use_cases.journeys.worker import journeys_to_enqueue
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
-from tests.builders_rehearsals import a_rehearsal
-from tests.builders_rollouts import a_rollout, an_approval
+from tests.builders.rehearsals import a_rehearsal
+from tests.builders.rollouts import a_rollout, an_approval
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
 from tests.use_cases.people import actor, person

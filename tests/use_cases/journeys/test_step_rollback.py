@@ -15,7 +15,7 @@ from migrations_app.use_cases.journeys import steps as people
 from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, resume_journey
 from migrations_app.use_cases.journeys.step_rollback import begin_rollback
 from migrations_app.use_cases.rollouts.approvals import approve
-from tests.builders_rollouts import a_line
+from tests.builders.rollouts import a_line
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
 from tests.use_cases.people import actor, approval_request, person

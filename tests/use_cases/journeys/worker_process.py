@@ -22,7 +22,7 @@ def enlist() -> None:
     """Creates the operator ada and the approver cleo."""
     from django.contrib.auth.models import User
 
-    from tests.builders_rollouts import entitled
+    from tests.builders.rollouts import entitled
 
     for name, right in PEOPLE.items():
         entitled(User.objects.create_user(name), right)

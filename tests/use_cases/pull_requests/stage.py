@@ -18,10 +18,10 @@ from migrations_app.readiness.report import InstallationFacts
 from migrations_app.use_cases.pull_requests.opening import open_request
 from migrations_app.use_cases.pull_requests.preview import PreviewRequest, preview_request
 from migrations_app.use_cases.pull_requests.repositories import NewRepository, register_repository
-from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
+from tests.builders.rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.fakes.evilk8s import AUTHORITY, EvilServer
 from tests.fakes.git_hosts import PATH, TOKEN, FakeHost
-from tests.use_cases.eks import KEYS
+from tests.use_cases.clusters.eks import KEYS
 
 CHECK, HOP = "consolidation_calm", "0.32"
 FILE = "clusters/shop/pool.yaml"

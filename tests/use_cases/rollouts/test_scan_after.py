@@ -11,8 +11,8 @@ from migrations_app.models.scan import Scan
 from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.transitions import waiting_scan
 from migrations_app.use_cases.scans import queue
-from tests.builders_rollouts import a_rollout, taint
-from tests.builders_rows import a_cluster
+from tests.builders.rollouts import a_rollout, taint
+from tests.builders.rows import a_cluster
 from tests.use_cases.people import OPERATE, actor, person, user
 from tests.use_cases.rollouts.building import advanced, node, rollout, tainting
 

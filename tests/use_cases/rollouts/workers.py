@@ -17,7 +17,7 @@ import psycopg
 
 from karpdash.processes import datadir
 from migrations_app.actions.plan import Step
-from tests.journeys.running import ROOT, bare_environment
+from tests.installations.running import ROOT, bare_environment
 from tests.servers import schema
 from tests.servers.apiserver import ApiServer
 from tests.use_cases.rollouts import audit_log_reader

@@ -13,7 +13,7 @@ from migrations_app.use_cases.runtime import connections
 from migrations_app.use_cases.runtime.connections import connect, connect_aws, connect_writer
 from migrations_app.use_cases.samples import clusters
 from migrations_app.use_cases.twins.ports import SampleWriter
-from tests.builders_rows import a_cluster
+from tests.builders.rows import a_cluster
 
 pytestmark = pytest.mark.django_db
 KUBECONFIG = """

@@ -14,8 +14,8 @@ from migrations_app.use_cases.clusters.groups import add_to_group, create_group
 from migrations_app.use_cases.notifications.publish import publish_event
 from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.samples.load import load_samples
-from tests.builders_rows import a_cluster
-from tests.use_cases.news import add
+from tests.builders.rows import a_cluster
+from tests.use_cases.notifications.news import add
 from tests.use_cases.people import person
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from migrations_app.models.cluster import Cluster
-from tests.builders_rollouts import entitled
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.rollouts import entitled
+from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.conftest import PASSWORD, signed_in
 
 

@@ -9,7 +9,7 @@ from migrations_app.actions.registry import find
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.rollout import Rollout
 from migrations_app.web.rollouts.node_table import MOST_NODES, node_table
-from tests.builders_rows import a_cluster, a_snapshot
+from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.pages import text
 
 ALPHA = OwnedNode(name="n-1", owner="karpenter_alpha", pool="web", zone="eu-central-1b", instance_type="m5.large")

@@ -5,7 +5,7 @@ import pytest
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.rollout import NodeSkip
 from tests.api.conftest import Tool
-from tests.builders_rollouts import a_line, a_rollout, remove, taint
+from tests.builders.rollouts import a_line, a_rollout, remove, taint
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db

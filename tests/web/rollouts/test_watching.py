@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from migrations_app.web.rollouts import page, rollout_polling
-from tests.builders_rollouts import a_line, a_picture, a_rollout
+from tests.builders.rollouts import a_line, a_picture, a_rollout
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 

@@ -25,7 +25,7 @@ from migrations_app.readiness.stage import detect_running_release
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.clusters import objects
 from tests.acceptance.judging import as_list, collected
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 from tests.conversion.case_files import own_cases
 
 PARTS: dict[str, tuple[str, type[o.WholeObject] | type[o.NodeClaim]]] = {

@@ -31,7 +31,7 @@ from migrations_app.readiness.runbook.effects.effect import effect
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
 from migrations_app.samples.kubernetes_objects import doc, meta, pods_of, template, workload
-from tests.builders import a_cluster
+from tests.builders.clusters import a_cluster
 from tests.readiness.runbook.effects.positions import remembers_only_positions
 
 POOL = ChangeTarget("NodePool", "web", resource="nodepools.karpenter.sh")

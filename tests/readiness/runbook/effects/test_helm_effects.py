@@ -16,7 +16,7 @@ from migrations_app.readiness.runbook.effects.effect import effect
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import ACluster, a_cluster
+from tests.builders.clusters import ACluster, a_cluster
 
 VALUES = {"settings": {"clusterName": "test"}, "controller": {"env": [{"name": "MINE", "value": "1"}]}}
 

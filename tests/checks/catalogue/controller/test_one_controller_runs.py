@@ -1,0 +1,71 @@
+import pytest
+
+from migrations_app.checks.base import Evidence, Remedy
+from migrations_app.samples.installation import Install, controller
+from tests.builders.clusters import (
+    NODE,
+    a_cluster,
+    an_empty_cluster,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+    without_changes,
+)
+
+CHECK = "one_controller_runs"
+GOOD = ("pass", "Exactly one Karpenter controller runs", ())
+
+
+def a_row(namespace: str, path: str, seen: str, wanted: str) -> Evidence:
+    return Evidence(kind="Deployment", namespace=namespace, name="karpenter", path=path, seen=seen, wanted=wanted)
+
+
+def unready(ready: object, replicas: object):
+    docs = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    docs[0]["status"], docs[0]["spec"]["replicas"] = {"readyReplicas": ready}, replicas
+    return a_cluster().without("controller").with_docs(docs[0])
+
+
+def test_one_with_all_replicas_ready():
+    assert result_of(CHECK, "1.0", a_cluster()) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(replicas=1)) == GOOD
+
+
+def test_a_second_one_in_another_namespace():
+    second = controller(Install(cluster="test", version="0.37.8", namespace="karpenter"), [NODE])
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(second[0]))
+    row = a_row("karpenter", "metadata.namespace", "karpenter", "only that in kube-system")
+    assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
+
+
+@pytest.mark.parametrize(
+    ("ready", "replicas", "seen", "wanted"),
+    [(1, 2, "1", "2"), (None, 2, "0", "2"), (0, 0, "0", "1"), (None, None, "0", "1")],
+)
+def test_replicas_that_are_not_ready(ready, replicas, seen, wanted):
+    found = result_of(CHECK, "1.0", unready(ready, replicas))
+    assert found[2] == (a_row("kube-system", "status.readyReplicas", seen, wanted),)
+
+
+def test_without_a_status_nobody_knows():
+    docs = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    del docs[0]["status"]
+    found = result_of(CHECK, "1.0", a_cluster().without("controller").with_docs(docs[0]))
+    assert found == ("unknown", "Deployment karpenter: status.readyReplicas is not there", ())
+
+
+def test_none_at_all():
+    row = Evidence(kind="Deployment", name="karpenter", seen="absent", wanted="one Deployment with ready pods")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_looks_at_the_deployment():
+    text = "kubectl -n kube-system describe deployment karpenter"
+    assert without_changes(remedies(CHECK, "1.0", unready(1, 2))) == (Remedy(how="kubectl", text=text),)

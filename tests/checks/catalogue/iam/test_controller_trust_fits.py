@@ -1,0 +1,217 @@
+import json
+import shlex
+
+import pytest
+
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
+from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
+from tests.builders.clusters import asked_hops, finding_of, helm_values_of, reads, remedies, result_of, result_without
+from tests.builders.iam import ISSUER, PROVIDER, a_role, document, eks, oidc, permitted
+
+CHECK = "controller_trust_fits"
+GOOD = ("pass", "The controller can assume its IAM role", ())
+ARN = "arn:aws:iam::111122223333:role/KarpenterController"
+FIRST = "arn:aws:iam::111122223333:role/First"
+WANTED = (
+    f"sts:AssumeRoleWithWebIdentity by {PROVIDER} sub=system:serviceaccount:kube-system:karpenter aud=sts.amazonaws.com"
+)
+
+
+def by_token(namespace="kube-system", provider=PROVIDER):
+    sub = f"system:serviceaccount:{namespace}:karpenter"
+    return document(
+        {
+            "Effect": "Allow",
+            "Principal": {"Federated": provider},
+            "Action": "sts:AssumeRoleWithWebIdentity",
+            "Condition": {"StringEquals": {f"{ISSUER}:sub": sub, f"{ISSUER}:aud": "sts.amazonaws.com"}},
+        }
+    )
+
+
+def by_association(*actions):
+    principal = {"Service": "pods.eks.amazonaws.com"}
+    return document({"Effect": "Allow", "Principal": principal, "Action": list(actions)})
+
+
+BOTH = by_association("sts:AssumeRole", "sts:TagSession")
+
+
+def trusting(*roles, **parts):
+    return permitted("0.37.8", *roles, **{"cluster": (eks(),), "oidc_provider": (oidc(),)} | parts)
+
+
+def refused(seen, *, wanted=WANTED, path="trust policy, for kube-system/karpenter"):
+    row = Evidence(kind="IAM role", name="KarpenterController", path=path, seen=seen, wanted=wanted)
+    return "fail", "1 IAM role does not trust the controller", (row,)
+
+
+def test_a_role_for_the_service_account_fits():
+    assert result_of(CHECK, "1.0", trusting(a_role(trust=by_token()))) == GOOD
+
+
+def test_a_role_for_an_association_fits_and_needs_no_provider():
+    role = a_role(trust=BOTH, found_by="pod_identity")
+    assert (
+        result_of(CHECK, "1.0", trusting(role, cluster=Unseen("forbidden"), oidc_provider=Unseen("forbidden"))) == GOOD
+    )
+
+
+def test_after_a_move_the_trust_still_names_the_old_namespace():
+    found = result_of(CHECK, "1.0", trusting(a_role(trust=by_token("karpenter"))))
+    assert found == refused(
+        f"sts:AssumeRoleWithWebIdentity: trust policy: Statement[0]: StringEquals {ISSUER}:sub wants "
+        "system:serviceaccount:karpenter:karpenter, sent: system:serviceaccount:kube-system:karpenter"
+    )
+
+
+def test_the_provider_of_another_cluster_is_another():
+    other = PROVIDER.replace("ABCDEF", "OTHER")
+    assert result_of(CHECK, "1.0", trusting(a_role(trust=by_token(provider=other)))) == refused(f"it trusts {other}")
+
+
+@pytest.mark.parametrize(
+    ("provider", "seen"),
+    [
+        ((), "IAM has no identity provider for the token issuer of this cluster"),
+        ((oidc("sigstore"),), "the identity provider takes tokens for sigstore only"),
+    ],
+)
+def test_the_identity_provider_has_to_be_there(provider, seen):
+    wanted = f"{PROVIDER} for sts.amazonaws.com"
+    found = result_of(CHECK, "1.0", trusting(a_role(trust=by_token()), oidc_provider=provider))
+    assert found == refused(seen, wanted=wanted)
+
+
+def test_an_association_needs_the_tagging_of_sessions():
+    role = a_role(trust=by_association("sts:AssumeRole"), found_by="pod_identity")
+    assert result_of(CHECK, "1.0", trusting(role)) == refused(
+        "sts:TagSession: no statement allows the action",
+        wanted="sts:AssumeRole and sts:TagSession by pods.eks.amazonaws.com",
+    )
+
+
+def test_a_role_that_does_not_exist():
+    found = result_of(CHECK, "1.0", trusting(a_role(role=Seen(()))))
+    assert found == refused("AWS has no role of this ARN", wanted="a role that exists")
+
+
+def going_on(*actions, principal=FIRST):
+    return document({"Effect": "Allow", "Principal": {"AWS": principal}, "Action": list(actions)})
+
+
+def test_the_target_of_an_association_trusts_the_role_before_it():
+    before = a_role(name="First", trust=BOTH, found_by="pod_identity")
+    right = a_role(trust=going_on("sts:AssumeRole", "sts:TagSession"), found_by="pod_identity_target")
+    assert result_of(CHECK, "1.0", trusting(before, right)) == GOOD
+    wrong = a_role(trust=going_on("sts:AssumeRole"), found_by="pod_identity_target")
+    assert result_of(CHECK, "1.0", trusting(before, wrong)) == refused(
+        "sts:TagSession: no statement allows the action", wanted=f"sts:AssumeRole and sts:TagSession by {FIRST}"
+    )
+
+
+def test_a_role_by_setting_trusts_the_role_of_the_pods():
+    before = a_role(name="First", trust=by_token())
+    assumed = a_role(trust=going_on("sts:AssumeRole"), found_by="assume_role", namespace="", service_account="")
+    assert result_of(CHECK, "1.0", trusting(before, assumed)) == GOOD
+    other = a_role(trust=going_on("sts:AssumeRole", principal=ARN), found_by="assume_role", service_account="")
+    assert result_of(CHECK, "1.0", trusting(before, other)) == refused(
+        f"it trusts {ARN}", wanted=f"sts:AssumeRole by {FIRST}", path="trust policy, for the controller"
+    )
+
+
+def test_of_two_ways_in_nobody_knows_which_counts():
+    good = a_role(name="First", trust=BOTH, found_by="pod_identity")
+    stale = a_role(trust=by_token("karpenter"))
+    status, summary, evidence = result_of(CHECK, "1.0", trusting(good, stale))
+    assert (status, evidence) == ("unknown", ())
+    assert summary.startswith(f"{ARN} does not let the controller in and another role does: ")
+
+
+@pytest.mark.parametrize(
+    ("role", "parts", "why"),
+    [
+        (a_role(role=Unseen("other_account", "x")), {}, f"{ARN} could not be read: other_account (x)"),
+        (a_role(trust="nonsense"), {}, f"{ARN}: trust policy: line 1: not JSON: Expecting value"),
+        (
+            a_role(trust=by_token()),
+            {"cluster": Unseen("forbidden")},
+            f"{ARN}: the token issuer of the cluster is not known: forbidden",
+        ),
+        (a_role(trust=by_token()), {"cluster": (eks(issuer=""),)}, f"{ARN}: EKS names no token issuer of the cluster"),
+        (a_role(trust=by_token()), {"oidc_provider": Unseen("forbidden")}, f"{PROVIDER} could not be read: forbidden"),
+        (
+            a_role(trust=by_token(), found_by="environment"),
+            {},
+            f"{ARN}: how the controller comes into a role found by environment is not known",
+        ),
+        (
+            a_role(trust=going_on("sts:AssumeRole"), found_by="assume_role"),
+            {},
+            f"{ARN}: which role goes on to this one is not known",
+        ),
+        (
+            a_role(found_by="given", arn="", role=NOT_ASKED),
+            {"identity": NOT_ASKED},
+            f"no role of the controller was seen. {NOT_LOOKED_AT}",
+        ),
+    ],
+)
+def test_what_cannot_be_told_is_unknown(role, parts, why):
+    assert result_of(CHECK, "1.0", trusting(role, **parts)) == ("unknown", why, ())
+
+
+def test_without_any_role_it_is_unknown():
+    why = "no role of the controller was seen, so its trust policy was not either"
+    assert result_of(CHECK, "1.0", trusting()) == ("unknown", why, ())
+    assert finding_of(CHECK, "1.0", trusting()).severity == "blocker"
+
+
+def test_policies_that_were_handed_in_where_nobody_asked_aws_warn():
+    handed_in = a_role(found_by="given", arn="", role=NOT_ASKED)
+    assert finding_of(CHECK, "1.0", trusting(handed_in, identity=NOT_ASKED)).severity == "warning"
+    assert finding_of(CHECK, "1.0", trusting(handed_in)).severity == "blocker"
+
+
+def test_it_is_asked_at_every_hop():
+    assert asked_hops(CHECK) == ("*",)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert result_without(CHECK, "1.0", trusting(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_keeps_what_is_trusted_and_covers_both_namespaces():
+    old = by_token("karpenter", provider=PROVIDER.replace("ABCDEF", "OTHER"))
+    role = a_role(trust=old, namespace="karpenter")
+    steps, body, code = remedies(CHECK, "1.0", trusting(role))
+    words = shlex.split(steps.text.splitlines()[-1])
+    assert words[:-1] == [
+        *("aws", "iam", "update-assume-role-policy", "--role-name", "KarpenterController", "--policy-document")
+    ]
+    assert json.loads(words[-1]) == json.loads(body.text)
+    first, added = json.loads(body.text)["Statement"]
+    assert first == json.loads(old)["Statement"][0]
+    assert added["Condition"]["StringEquals"][f"{ISSUER}:sub"] == [
+        "system:serviceaccount:karpenter:karpenter",
+        "system:serviceaccount:kube-system:karpenter",
+    ]
+    assert 'irsa_namespace_service_accounts = ["karpenter:karpenter"]' in code.text
+    assert (steps.how, body.how, code.how) == ("iam", "iam", "terraform")
+
+
+def test_what_the_remedy_proposes_fits():
+    for role in (a_role(trust=document()), a_role(trust=document(), found_by="pod_identity")):
+        body = remedies(CHECK, "1.0", trusting(role))[1].text
+        (again,) = (a_role(trust=body, found_by=role.found_by),)
+        assert result_of(CHECK, "1.0", trusting(again)) == GOOD
+
+
+def test_for_a_role_that_is_gone_the_chart_names_another():
+    first = remedies(CHECK, "1.0", trusting(a_role(role=Seen(()))))[0]
+    assert first.how == "helm"
+    assert helm_values_of(first, when="person") == {
+        "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn": '"arn:aws:iam::<account>:role/<name>"'
+    }

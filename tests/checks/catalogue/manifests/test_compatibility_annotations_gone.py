@@ -1,0 +1,133 @@
+import pytest
+
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import ObjectAnnotations, leaves
+from migrations_app.samples.karpenter_objects import ON_DEMAND, node_class, pool
+from tests.builders.clusters import a_cluster, asked_hops, reads, remedies, result_of, result_without
+
+CHECK = "compatibility_annotations_gone"
+GOOD = ("pass", "No setting is kept in a compatibility annotation", ())
+KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
+UBUNTU = "compatibility.karpenter.k8s.aws/v1beta1-ubuntu"
+ONE = "1 compatibility annotation still holds settings"
+
+
+def annotated(pool_marks=None, class_marks=None, **labels):
+    made = pool("web", ON_DEMAND, node_class="default", version="v1")
+    found = node_class("default", cluster="test", version="v1")
+    made["metadata"] |= {"annotations": pool_marks or {}, "labels": labels}
+    found["metadata"]["annotations"] = class_marks or {}
+    return a_cluster("1.0.14").with_docs(made, found)
+
+
+def test_no_annotation():
+    assert result_of(CHECK, "1.1+", annotated()) == GOOD
+
+
+@pytest.mark.parametrize("empty", ["", "{}"])
+def test_an_empty_kubelet_block_carries_nothing(empty):
+    assert result_of(CHECK, "1.1+", annotated({KUBELET: empty})) == GOOD
+
+
+def test_the_reference_that_conversion_keeps_for_the_way_back_carries_nothing():
+    mark = {"compatibility.karpenter.sh/v1beta1-nodeclass-reference": '{"name":"default"}'}
+    assert result_of(CHECK, "1.1+", annotated(mark)) == GOOD
+
+
+def test_kubelet_settings():
+    row = Evidence(
+        kind="NodePool",
+        name="web",
+        path=f"metadata.annotations[{KUBELET}]",
+        seen='{"maxPods":58}',
+        wanted="spec.kubelet of the EC2NodeClass",
+    )
+    assert result_of(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'})) == ("fail", ONE, (row,))
+
+
+def test_the_ubuntu_family():
+    row = Evidence(
+        kind="EC2NodeClass",
+        name="default",
+        path=f"metadata.annotations[{UBUNTU}]",
+        seen="amiFamily,blockDeviceMappings",
+        wanted="amiFamily AL2 or Custom with amiSelectorTerms",
+    )
+    found = result_of(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily,blockDeviceMappings"}))
+    assert found == ("fail", ONE, (row,))
+
+
+def test_a_pool_and_a_class_of_one_name_are_kept_apart():
+    cluster = annotated()
+    kept = pool("default", ON_DEMAND, node_class="default", version="v1")
+    found = node_class("default", cluster="test", version="v1")
+    found["metadata"]["annotations"] = {UBUNTU: "amiFamily", "team": "a"}
+    (remedy, *_) = remedies(CHECK, "1.1+", cluster.with_docs(kept, found))
+    (mark,) = [one for one in leaves(remedy.change) if isinstance(one, ObjectAnnotations)]
+    assert (mark.target.kind, mark.target.name) == ("EC2NodeClass", "default")
+    assert UBUNTU in repr(mark)
+
+
+def test_a_long_value_is_cut():
+    assert len(result_of(CHECK, "1.1+", annotated({KUBELET: "x" * 5000}))[2][0].seen) == 200
+
+
+def test_without_pools_and_classes_there_is_nothing_to_ask():
+    found = result_of(CHECK, "1.1+", a_cluster("1.0.14"))
+    assert found == ("not_applicable", "there is no NodePool and no EC2NodeClass yet", ())
+
+
+def test_it_is_asked_where_beta_ends():
+    assert asked_hops(CHECK) == ("1.1+",)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    cluster = a_cluster("1.0.14")
+    assert result_without(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+WRITTEN = """'{"spec":{"kubelet":{"maxPods":58}}}'"""
+
+
+def test_the_remedy_carries_over_before_it_removes():
+    found = remedies(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'}, **{"argocd.argoproj.io/instance": "p"}))
+    assert [one.how for one in found] == ["argocd", "kubectl"]
+    assert found[1].text.splitlines() == [
+        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}",
+        f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
+    ]
+    edit, then, removed = found[0].text.splitlines()
+    where = "# In the source of the Argo CD Application (p): "
+    told = """write {"maxPods":58} of NodePool web as spec.kubelet of the EC2NodeClass"""
+    assert (edit, then) == (f"{where}{told}", "# Then argocd app sync p")
+    assert removed == f"# Then kubectl annotate nodepools.karpenter.sh web {KUBELET}-", (
+        "Karpenter wrote it, and no source"
+    )
+    patch, _ = leaves(found[1].change)
+    assert patch.undo.body == {"spec": {"kubelet": None}}
+
+
+def test_pools_of_one_class_that_hold_different_settings_are_for_a_person_before_anything_is_removed():
+    cluster = annotated({KUBELET: '{"maxPods":58}'})
+    other = pool("batch", ON_DEMAND, node_class="default", version="v1")
+    other["metadata"]["annotations"] = {KUBELET: '{"maxPods":110}'}
+    (found,) = remedies(CHECK, "1.1+", cluster.with_docs(other))
+    edits, removed = found.text.splitlines()[:-1], found.text.splitlines()[-1]
+    assert [one.split("  # ")[0] for one in edits] == ["kubectl edit ec2nodeclasses.karpenter.k8s.aws default"] * 2
+    assert removed == f"kubectl annotate nodepools.karpenter.sh web batch {KUBELET}-"
+
+
+def test_a_class_with_settings_of_its_own_is_not_written_over():
+    cluster = annotated({KUBELET: '{"maxPods":58}'})
+    found = node_class("default", cluster="test", version="v1")
+    found["spec"]["kubelet"] = {"maxPods": 20}
+    cluster = cluster.without("ec2nodeclasses").with_docs(found)
+    assert "kubectl edit ec2nodeclasses" in remedies(CHECK, "1.1+", cluster)[0].text
+
+
+def test_the_ubuntu_family_is_chosen_before_its_annotation_goes():
+    (found,) = remedies(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily,blockDeviceMappings"}))
+    edit, removed = found.text.splitlines()
+    assert edit.startswith("kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # amiFamily AL2 or Custom")
+    assert removed == f"kubectl annotate ec2nodeclasses.karpenter.k8s.aws default {UBUNTU}-"

@@ -1,0 +1,76 @@
+import pytest
+
+from tests.builders.clusters import asked_hops, finding_of, remedies
+from tests.builders.pools import a_pool, answer, at, found, parses, row, unseen_is_unknown
+
+CHECK = "budgets_let_nodes_go"
+GOOD = ("pass", "Every NodePool allows disruption")
+BUDGETS = "spec.disruption.budgets"
+EVERY = ["Drifted", "Empty", "Underutilized"]
+
+
+def v1(*budgets):
+    return at("1.0.14", a_pool({BUDGETS: list(budgets)}))
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"nodes": "1"},
+        {"nodes": "10%"},
+        {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"},
+        {"nodes": "0", "reasons": ["Drifted"]},
+        {"nodes": "0", "reasons": EVERY[1:]},
+    ],
+)
+def test_budgets_that_let_some_go(budget):
+    assert answer(CHECK, "1.1+", v1({"nodes": "50%"}, budget)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("budget", "seen"),
+    [
+        ({"nodes": "0"}, "0"),
+        ({"nodes": "0%"}, "0%"),
+        ({"nodes": 0}, "0"),
+        ({"nodes": "00"}, "00"),
+        ({"nodes": "0", "reasons": []}, "0"),
+        ({"nodes": "0", "reasons": EVERY}, "0"),
+    ],
+)
+def test_a_budget_that_lets_none_go(budget, seen):
+    wanted = "more than 0, or a schedule"
+    cause = row("NodePool", "web", f"{BUDGETS}[1].nodes", seen=seen, wanted=wanted)
+    assert found(CHECK, "1.1+", v1({"nodes": "50%"}, budget)) == ("fail", (cause,))
+
+
+@pytest.mark.parametrize("budget", [{}, {"nodes": "many"}, {"nodes": None}, {"nodes": ["0"]}, {"nodes": True}])
+def test_odd_nodes_are_unknown_by_their_field(budget):
+    words = f"NodePool web: {BUDGETS}[0].nodes is neither a number nor a share"
+    assert answer(CHECK, "1.1+", v1(budget)) == ("unknown", words)
+
+
+def test_odd_budgets_are_unknown():
+    told = ("unknown", f"NodePool web: {BUDGETS} is not a list of maps")
+    assert answer(CHECK, "1.1+", v1("0")) == told
+
+
+def test_without_pools_it_does_not_arise():
+    assert answer(CHECK, "1.0", at("0.37.8"))[0] == "not_applicable"
+    assert asked_hops(CHECK)[0] == "0.33+"
+
+
+def test_over_1_0_it_may_be_what_holds_drift_back():
+    severities = [finding_of(CHECK, hop, at("0.37.8")).severity for hop in ("1.0", "1.1+")]
+    assert severities == ["info", "warning"]
+
+
+def test_unseen():
+    unseen_is_unknown(CHECK, "1.1+", version="1.0.14")
+
+
+def test_the_remedy_is_for_later():
+    given = remedies(CHECK, "1.1+", v1({"nodes": "0"}))
+    assert parses(given) == ["kubectl"]
+    patch = '{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}'
+    assert given[0].text.splitlines()[1:] == [f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{patch}'"]

@@ -1,0 +1,108 @@
+import pytest
+
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.kubernetes_objects import doc, meta
+from tests.builders.clusters import a_cluster, finding_of, reads, remedies, result_of, result_without
+from tests.builders.pools import parses
+
+CHECK = "policies_name_current_keys"
+GOOD = ("pass", "Policies and volumes use current keys and versions", ())
+GONE = "nothing: no release reads it any more"
+
+
+def kyverno(spec, name="spare-nodes"):
+    return doc("kyverno.io/v1", "ClusterPolicy", metadata=meta(name), spec=spec)
+
+
+def mutating(key):
+    patch = {"metadata": {"annotations": {f"+({key})": "true"}}}
+    return kyverno({"rules": [{"name": "spare", "mutate": {"patchStrategicMerge": patch}}]})
+
+
+def volume(key):
+    terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": ["web"]}]}]
+    spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+    return doc("v1", "PersistentVolume", metadata=meta("pv-1"), spec=spec)
+
+
+def row(kind, name, path, *, seen, wanted):
+    return Evidence(kind=kind, name=name, path=path, seen=seen, wanted=wanted)
+
+
+RULE = "spec.rules[0].mutate.patchStrategicMerge.metadata.annotations"
+
+
+def test_a_policy_that_marks_pods_with_a_retired_annotation():
+    cluster = a_cluster("0.37.8").with_docs(mutating("karpenter.sh/do-not-evict"))
+    cause = row(
+        "ClusterPolicy",
+        "spare-nodes",
+        f"{RULE}[+(karpenter.sh/do-not-evict)]",
+        seen="karpenter.sh/do-not-evict",
+        wanted="karpenter.sh/do-not-disrupt",
+    )
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 outdated key or version in a policy or volume", (cause,))
+    assert finding_of(CHECK, "1.0", cluster).severity == "warning"
+
+
+def test_while_the_release_heeds_it_nothing_is_wrong():
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(mutating("karpenter.sh/do-not-evict"))
+    assert result_of(CHECK, "0.33+", cluster) == GOOD
+
+
+@pytest.mark.parametrize("key", ["karpenter.sh/do-not-disrupt", "karpenter.sh/nodepool", "example.com/karpenter"])
+def test_other_keys(key):
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_docs(mutating(key))) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("hop", "start", "kubernetes", "named", "wanted"),
+    [
+        ("0.33+", "0.32.10", "1.28", "karpenter.sh/v1alpha5/Provisioner", "karpenter.sh/v1beta1"),
+        ("1.1+", "1.0.14", "1.29", "karpenter.sh/v1beta1/NodePool", "karpenter.sh/v1"),
+        ("1.1+", "1.0.14", "1.29", "karpenter.k8s.aws/v1beta1/EC2NodeClass", "karpenter.k8s.aws/v1"),
+    ],
+)
+def test_a_rule_for_a_version_that_is_not_served_any_more(hop, start, kubernetes, named, wanted):
+    matched = kyverno({"rules": [{"match": {"any": [{"resources": {"kinds": [named]}}]}}]})
+    found = finding_of(CHECK, hop, a_cluster(start, kubernetes=kubernetes).with_docs(matched))
+    (cause,) = found.evidence
+    assert (cause.seen, cause.wanted) == (named.rpartition("/")[0], wanted)
+    assert cause.path == "spec.rules[0].match.any[0].resources.kinds[0]"
+
+
+def test_a_version_that_is_served_beside_a_newer_one_is_not_gone():
+    matched = kyverno({"rules": [{"match": {"resources": {"kinds": ["karpenter.sh/v1beta1/NodePool"]}}}]})
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_docs(matched)) == GOOD
+
+
+def test_a_volume_that_asks_for_the_old_label():
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(volume("karpenter.sh/provisioner-name"))
+    cause = row(
+        "PersistentVolume",
+        "pv-1",
+        "spec.nodeAffinity.required.nodeSelectorTerms",
+        seen="karpenter.sh/provisioner-name",
+        wanted="karpenter.sh/nodepool",
+    )
+    assert result_of(CHECK, "0.33+", cluster)[2] == (cause,)
+    assert (
+        result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(volume("example.com/rack"))) == GOOD
+    )
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert result_without(CHECK, "1.0", a_cluster("0.37.8"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
+
+
+def test_the_remedy_finds_the_place():
+    found = remedies(CHECK, "1.0", a_cluster("0.37.8").with_docs(mutating("karpenter.sh/do-not-evict")))
+    assert parses(found) == ["kubectl"]
+    assert found[0].text.splitlines() == [
+        "# ClusterPolicy /spare-nodes: karpenter.sh/do-not-evict, now karpenter.sh/do-not-disrupt",
+        "kubectl get clusterpolicy spare-nodes -o yaml | grep -nF karpenter.sh/do-not-evict",
+    ]

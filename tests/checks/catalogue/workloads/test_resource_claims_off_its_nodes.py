@@ -1,0 +1,83 @@
+import pytest
+
+from migrations_app.checks.base import Evidence
+from migrations_app.samples.karpenter_objects import Launched
+from tests.builders.clusters import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
+from tests.builders.newest import NEWEST_MINOR
+from tests.builders.pods import STAYS, is_shell, pods
+from tests.builders.pools import a_claim
+
+CHECK = "resource_claims_off_its_nodes"
+GOOD = ("pass", "No pod with a resource claim needs a node of Karpenter", ())
+NONE = ("not_applicable", "no pod names a ResourceClaim", ())
+CLAIMS = {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]}
+NODE = Launched(pool="web", number=1, cluster="test", kubelet="v1.30.4").node
+WANTED = "absent, nodes of a node group, or IGNORE_DRA_REQUESTS=false"
+
+
+def on(version, *docs, **env):
+    env = {"CLUSTER_NAME": "test"} | env
+    return a_cluster(version, kubernetes="1.30", env=env).with_docs(*a_claim(), *docs)
+
+
+def a_row(seen, count=1):
+    return Evidence(
+        kind="Deployment",
+        namespace="shop",
+        name="web",
+        path="spec.resourceClaims",
+        seen=seen,
+        wanted=WANTED,
+        count=count,
+    )
+
+
+@pytest.mark.parametrize(
+    ("docs", "found"),
+    [
+        (pods(nodes=(NODE,)), NONE),
+        (pods("DaemonSet", nodes=(NODE,), **CLAIMS), NONE),
+        (pods(nodes=(STAYS,), **CLAIMS), GOOD),
+    ],
+)
+def test_pods_that_need_no_node_of_karpenter(docs, found):
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.8", *docs)) == found
+
+
+def test_pods_on_its_nodes_and_without_one():
+    found = result_of(CHECK, NEWEST_MINOR, on("1.3.8", *pods(nodes=(NODE,), count=2, **CLAIMS)))
+    assert found == ("fail", "2 pods with resource claims get no node", (a_row(f"present, on {NODE}", 2),))
+    pending = pods(nodes=(NODE,), **CLAIMS)
+    for pod in pending:
+        pod["spec"].pop("nodeName", None)
+    found = result_of(CHECK, NEWEST_MINOR, on("1.3.8", *pending))
+    assert found == ("fail", "1 pod with a resource claim gets no node", (a_row("present, on no node yet"),))
+
+
+def test_the_switch_of_the_controller():
+    docs = pods(nodes=(NODE,), **CLAIMS)
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.8", *docs, IGNORE_DRA_REQUESTS="false")) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.8", *docs, IGNORE_DRA_REQUESTS="true"))[0] == "fail"
+    hidden = on("1.3.8", *docs).with_hidden("IGNORE_DRA_REQUESTS")
+    words = ("unknown", "IGNORE_DRA_REQUESTS may be taken from an object that is not read", ())
+    assert result_of(CHECK, NEWEST_MINOR, hidden) == words
+
+
+def test_it_is_asked_where_pods_begin_to_be_ignored():
+    assert asked_hops(CHECK)[0] == "1.7"
+    docs = pods(nodes=(NODE,), **CLAIMS)
+    words = ("not_applicable", "the hop does not enter 1.7", ())
+    assert result_of(CHECK, NEWEST_MINOR, on("1.8.8", *docs)) == words
+    assert finding_of(CHECK, NEWEST_MINOR, on("1.3.8", *docs)).severity == "warning"
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    found = result_without(CHECK, NEWEST_MINOR, on("1.3.8"), part=part)
+    assert found == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_is_a_choice():
+    (remedy,) = remedies(CHECK, NEWEST_MINOR, on("1.3.8", *pods(nodes=(NODE,), **CLAIMS)))
+    assert "give shop/web nodes that Karpenter does not launch" in remedy.text
+    assert is_shell(remedy.text)

@@ -1,0 +1,180 @@
+import pytest
+
+from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
+from migrations_app.samples.installation import Install, controller
+from migrations_app.samples.karpenter_objects import pool
+from migrations_app.samples.kubernetes_objects import containers, doc, meta, pods_of, template, workload
+from tests.builders.clusters import (
+    NODE,
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
+
+CHECK = "workloads_select_current_labels"
+GOOD = ("pass", "No workload selects karpenter.sh/provisioner-name", ())
+OLD, NEW = "karpenter.sh/provisioner-name", "karpenter.sh/nodepool"
+
+
+def with_placement(placement, *, kind: str = "Deployment", pods: int = 3, **labels):
+    made = template({"app": "web"}, {"containers": containers("web", "web:1")} | placement)
+    found = workload(kind, "web", namespace="shop", replicas=pods, pod=made, labels=labels)
+    cluster = a_cluster("0.32.10", kubernetes="1.28")
+    return cluster.with_docs(found, *pods_of(found, ["n1"], count=pods))
+
+
+def a_row(path: str, seen: str, wanted: str = NEW, *, kind: str = "Deployment") -> Evidence:
+    return Evidence(kind=kind, namespace="shop", name="web", path=path, seen=seen, wanted=wanted, count=3)
+
+
+def required(*rows):
+    expressions = [{"key": key, "operator": operator, "values": list(values)} for key, operator, *values in rows]
+    terms = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+def preferred(*rows):
+    expressions = [{"key": key, "operator": operator, "values": list(values)} for key, operator, *values in rows]
+    soft = [{"weight": 1, "preference": {"matchExpressions": expressions}}]
+    return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": soft}}}
+
+
+REQUIRED = "spec.template.spec.affinity.nodeAffinity.required"
+
+
+@pytest.mark.parametrize(
+    "placement",
+    [
+        {},
+        {"nodeSelector": {NEW: "web"}},
+        required((NEW, "In", "web")),
+        required((OLD, "DoesNotExist"), (NEW, "DoesNotExist")),
+        required((OLD, "NotIn", "a"), (NEW, "NotIn", "a")),
+    ],
+)
+def test_current_labels_or_both_avoided(placement):
+    assert result_of(CHECK, "0.33+", with_placement(placement)) == GOOD
+
+
+def a_job(**status):
+    made = template({"app": "web"}, {"containers": containers("web", "web:1"), "nodeSelector": {OLD: "web"}})
+    job = doc("batch/v1", "Job", metadata=meta("nightly-1", "shop"), spec={"template": made}, status=status)
+    return a_cluster("0.32.10", kubernetes="1.28").with_docs(job)
+
+
+@pytest.mark.parametrize("ending", ["Complete", "Failed"])
+def test_the_history_of_a_cron_job_starts_no_pods(ending):
+    assert result_of(CHECK, "0.33+", a_job(conditions=[{"type": ending, "status": "True"}])) == GOOD
+    assert result_of(CHECK, "0.33+", a_job(active=1))[0] == "fail"
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
+def test_a_node_selector(kind):
+    row = a_row("spec.template.spec.nodeSelector", f"{OLD} web", kind=kind)
+    found = result_of(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, kind=kind))
+    assert found == ("fail", "3 pods select the removed label karpenter.sh/provisioner-name", (row,))
+
+
+@pytest.mark.parametrize(
+    ("placement", "row"),
+    [
+        (required((OLD, "In", "a", "b")), a_row(REQUIRED, f"{OLD} In a b")),
+        (required((OLD, "NotIn", "a")), a_row(REQUIRED, f"{OLD} NotIn a", f"{NEW} NotIn, beside it")),
+        (preferred((OLD, "In", "a")), a_row(REQUIRED.replace("required", "preferred"), f"{OLD} In a")),
+        (required((OLD, "DoesNotExist")), a_row(REQUIRED, f"{OLD} DoesNotExist", f"{NEW} DoesNotExist, beside it")),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": OLD, "maxSkew": 1}]},
+            a_row("spec.template.spec.topologySpreadConstraints", OLD),
+        ),
+    ],
+)
+def test_affinities_and_spread_keys(placement, row):
+    assert result_of(CHECK, "0.33+", with_placement(placement))[2] == (row,)
+
+
+@pytest.mark.parametrize("version", ["0.30.0", "0.31.5", "0.32.10"])
+def test_the_rule_that_the_chart_renders_is_not_the_users(version):
+    assert result_of(CHECK, "0.33+", a_cluster(version, kubernetes="1.27")) == GOOD
+
+
+def affinity(*keys):
+    return required(*((key, "DoesNotExist") for key in keys))["affinity"]
+
+
+def an_override(version: str, *keys: str):
+    """The controller with a rule of those keys, which no values tell of."""
+    install = Install(cluster="test", version=version)
+    docs = [one for one in controller(install, [NODE]) if one["kind"] != "Pod"]
+    for one in docs:
+        if one["kind"] == "Deployment":
+            one["spec"]["template"]["spec"]["affinity"] = affinity(*keys)
+    return an_empty_cluster().with_kubernetes("v1.28.1").with_docs(*docs)
+
+
+OWN = Evidence(
+    kind="Deployment",
+    namespace="kube-system",
+    name="karpenter",
+    path=REQUIRED,
+    seen=f"{OLD} DoesNotExist",
+    wanted=f"{NEW} DoesNotExist, beside it",
+)
+
+
+@pytest.mark.parametrize(("hop", "version"), [("0.33+", "0.32.10"), ("1.0", "0.35.12")])
+def test_a_rule_of_the_controller_that_its_chart_does_not_render(hop, version):
+    assert result_of(CHECK, hop, an_override(version, OLD)) == (
+        "fail",
+        "1 pod selects the removed label karpenter.sh/provisioner-name",
+        (OWN,),
+    )
+    assert result_of(CHECK, hop, an_override(version, OLD, NEW)) == GOOD
+
+
+def test_a_rule_that_values_give_outlives_the_chart():
+    given = {"affinity": affinity(OLD)}
+    assert result_of(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(given, version="0.31.5"))[2] == (OWN,)
+    apart = {"affinity": {"podAntiAffinity": {}}}
+    assert result_of(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(apart, version="0.31.5")) == GOOD
+
+
+def test_it_blocks_where_the_label_goes_and_is_not_asked_before():
+    cluster = with_placement({"nodeSelector": {OLD: "web"}})
+    assert [finding_of(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert "0.32" not in asked_hops(CHECK)
+
+
+@pytest.mark.parametrize("part", reads(CHECK))
+def test_unseen_is_unknown(part):
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_the_remedy_patches_a_selector_and_edits_the_rest():
+    (selector,) = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}))
+    task = f"spec.template.spec.nodeSelector: {NEW}, with the NodePool that takes over from web"
+    assert selector.text == f"kubectl -n shop edit deployment web  # {task}"
+    taken = pool("web", node_class="d", version="v1beta1")
+    (known,) = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}).with_docs(taken))
+    body = f'{{"spec":{{"template":{{"spec":{{"nodeSelector":{{"{OLD}":null,"{NEW}":"web"}}}}}}}}}}'
+    assert known.text == f"kubectl -n shop patch deployment web --type=merge -p '{body}'"
+    (step,) = leaves(known.change)
+    assert step.undo.body["spec"]["template"]["spec"]["nodeSelector"] == {OLD: "web", NEW: None}
+    assert step.needs == ("pools_admit_provisioner_pods",)
+    (other,) = remedies(CHECK, "0.33+", with_placement(required((OLD, "In", "a"))))
+    assert other.text == f"kubectl -n shop edit deployment web  # {REQUIRED}: {NEW}"
+
+
+def test_the_remedy_follows_the_manager_of_the_workload():
+    labels = {"argocd.argoproj.io/instance": "shop"}
+    found = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, **labels))
+    assert found[0].how == "argocd"
+    assert found[0].text.splitlines() == [
+        f"# In the source of the Argo CD Application (shop): put {NEW} in the place of {OLD}",
+        "# Then argocd app sync shop",
+    ]

@@ -1,0 +1,1 @@
+"""What every run of the tests switches on; conftest.py calls it."""

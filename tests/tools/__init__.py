@@ -1,0 +1,1 @@
+"""Commands that run tests in other ways, or make what the docs show."""
