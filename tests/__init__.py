@@ -1,1 +1,1 @@
-"""The tests of karpdash: folders mirror the packages, `servers/` holds the real servers that some of them talk to."""
+"""The tests of karpdash. Folders mirror the packages; CONTRIBUTING.md says what the others hold."""

@@ -1,4 +1,4 @@
-"""What journeys share: short folders, because a Unix socket's path has 107 bytes at most."""
+"""What tests of whole installations share: short folders, because a Unix socket's path has 107 bytes at most."""
 
 import signal
 import uuid
@@ -58,7 +58,7 @@ def site(place: Path, redis_url: str, database_url: str) -> Iterator[Installatio
 
 
 def _fresh(redis_url: str) -> str:
-    """The broker, emptied: the messages of an earlier journey are not ours."""
+    """The broker, emptied: the messages of an earlier test are not ours."""
     with redis.Redis.from_url(redis_url) as connection:
         connection.flushall()
     return redis_url

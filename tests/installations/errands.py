@@ -1,4 +1,4 @@
-"""Runs commands of a journey test in a process with the installation's settings: one JSON line in, one out.
+"""Runs commands of a test in a process with the installation's settings: one JSON line in, one out.
 
 Run as `python -m tests.installations.errands`; each line is [command, argument, ...], each answer a JSON value.
 """

@@ -110,7 +110,7 @@ def chosen(number: int, seed: int) -> list[Place]:
 
 def covering(path: str) -> list[str]:
     """Returns the test files that import the module or carry its name; the folder of its layer if there are none."""
-    named = (ROOT / "tests").rglob(f"test_{Path(path).stem}.py")
+    named = (ROOT / "tests" / Path(path).parts[1]).rglob(f"test_{Path(path).stem}.py")
     found = {one.relative_to(ROOT).as_posix() for one in named} | set(importers(modules([path])))
     return sorted(found) or [f"tests/{Path(path).parts[1]}"]
 

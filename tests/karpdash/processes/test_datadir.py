@@ -76,9 +76,8 @@ def test_each_platform_has_a_folder_for_data(platform, environ, wanted):
 
 def test_a_checkout_keeps_its_data_beside_the_code_wherever_one_stands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    root = ROOT
-    assert (data_folder({"HOME": "/people/ada"}), read({}).data_dir) == (root / "var", root / "var")
-    assert read({"KARPDASH_DATA_DIR": ""}).data_dir == root / "var"
+    assert (data_folder({"HOME": "/people/ada"}), read({}).data_dir) == (ROOT / "var", ROOT / "var")
+    assert read({"KARPDASH_DATA_DIR": ""}).data_dir == ROOT / "var"
 
 
 def test_an_installed_karpdash_keeps_its_data_where_the_platform_says(tmp_path, monkeypatch):

@@ -30,9 +30,8 @@ from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.samples.aws_account import ACCOUNT
 from migrations_app.samples.fleet import aws, files, find, stories
 from tests.acceptance.judged_faults import ONE_WORKER
-from tests.builders import iam as builders_iam
 from tests.builders.clusters import case_at
-from tests.builders.iam import a_role, document, managed, policy_for
+from tests.builders.iam import a_role, document, managed, permitted, policy_for
 
 pytestmark = ONE_WORKER
 
@@ -205,7 +204,7 @@ def test_no_place_is_given_that_a_role_does_not_have(
     texts = [policy_for(granted), *(document() for _ in range(managed_policies))][:managed_policies]
     full = [managed(text, name=f"karpenter-test-{n}") for n, text in enumerate(texts)]
     own = [replace(managed(document(), name=f"own-{n}", kind="inline"), size=size) for n, size in enumerate(inside)]
-    cluster = builders_iam.permitted(version, a_role(*full, *own))
+    cluster = permitted(version, a_role(*full, *own))
     placed = [one for part in placed_policies(case_at(hop, cluster)).values() for one in part]
     more = [one for one in placed if one.place == "managed"]
     inline = [one for one in placed if one.place == "inline"]

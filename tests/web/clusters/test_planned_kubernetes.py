@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult
-from tests.builders import clusters as builders
+from tests.builders import clusters
 from tests.builders.newest import NEWEST_MINOR
 from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.pages import links, text
@@ -16,7 +16,7 @@ UNSUPPORTED = "Kubernetes 1.99, as planned, is supported by no release of this p
 @pytest.fixture
 def shop(db):
     row = a_cluster("shop")
-    report = evaluate(CollectResult(builders.a_cluster("1.0.14", kubernetes="1.30").build(), ())).report
+    report = evaluate(CollectResult(clusters.a_cluster("1.0.14", kubernetes="1.30").build(), ())).report
     a_snapshot(row, report)
     return row
 
