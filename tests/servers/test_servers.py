@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import psycopg
@@ -249,7 +250,7 @@ time.sleep(600)
 
 
 def test_servers_die_with_a_killed_test_run(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", CHILD_OF_A_KILLED_RUN, tmp_path / "log"]
+    command = [sys.executable, "-c", CHILD_OF_A_KILLED_RUN, str(tmp_path / "log")]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
         server = int(run.stdout.readline())
@@ -271,8 +272,8 @@ def test_a_server_that_ends_at_once_shows_its_log(tmp_path: Path) -> None:
 
 
 def test_folders_of_dead_runs_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(processes.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     dead, ours = tmp_path / "karpdash-test-999999999-etcd-x", processes.folder("first")
     dead.mkdir()
     second = processes.folder("second")
