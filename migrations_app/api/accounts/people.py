@@ -129,7 +129,7 @@ class TeamsView(Endpoint):
     needs = {"GET": APPOINT, "POST": APPOINT}
     operations = {
         "GET": Operation("teams_list", query=PagedSerializer, answer=page_of("Team", TeamSerializer)),
-        "POST": Operation("teams_create", body=NewTeamSerializer, answer=TeamSerializer, status=201),
+        "POST": Operation("teams_create", body=NewTeamSerializer, answer=TeamSerializer, status=201, named=True),
     }
 
     def get(self, request: Request) -> Response:

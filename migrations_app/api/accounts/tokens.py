@@ -53,7 +53,7 @@ class GrantsView(Endpoint):
     needs = {"GET": APPOINT, "POST": APPOINT}
     operations = {
         "GET": Operation("grants_list", query=PagedSerializer, answer=page_of("Grant", GrantRowSerializer)),
-        "POST": Operation("grants_create", body=NewGrantSerializer, answer=GrantRowSerializer, status=201),
+        "POST": Operation("grants_create", body=NewGrantSerializer, answer=GrantRowSerializer, status=201, named=True),
     }
 
     def get(self, request: Request) -> Response:
