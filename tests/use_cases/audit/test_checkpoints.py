@@ -124,7 +124,7 @@ def test_a_file_outside_gets_every_checkpoint_once_in_order(settings, tmp_path):
     assert [checkpoint_delivery.sign_and_deliver(), checkpoint_delivery.sign_and_deliver()] == [3, 0]
     assert outside(path) == checkpoints()
     assert path.stat().st_mode & 0o777 == 0o640
-    (lag,) = delivery_lag.lags()
+    (lag,) = delivery_lag.delivery_lags()
     assert (lag.seq, lag.behind, lag.since, lag.error) == (300, 0, None, "")
 
 
@@ -134,13 +134,13 @@ def test_a_full_disk_is_told_and_it_recovers_alone(settings, tmp_path):  # R25, 
     with_sinks(settings, file=str(path))
     write(100)
     assert checkpoint_delivery.sign_and_deliver() == 0
-    (lag,) = delivery_lag.lags()
+    (lag,) = delivery_lag.delivery_lags()
     assert (lag.error, lag.detail) == ("sink_unwritable", "the file cannot be written: No space left on device")
     assert lag.failing_since is not None
     path.unlink()
     path.write_bytes(b'{"checkpoint":1,"se')  # what a full disk took of an earlier line
     assert checkpoint_delivery.sign_and_deliver() == 1
-    assert delivery_lag.lags()[0].failing_since is None
+    assert delivery_lag.delivery_lags()[0].failing_since is None
     assert (proven(outside(path)).ok, proven(outside(path)).covered) == (True, 100)
 
 
@@ -236,7 +236,7 @@ def test_a_refusal_is_told_and_nothing_is_lost(settings, sink, status):  # R30, 
     write(100)
     sink.answer = status
     assert checkpoint_delivery.sign_and_deliver() == 0
-    assert (delivery_lag.lags()[0].error, len(sink.received)) == (f"sink_{status}", 1)
+    assert (delivery_lag.delivery_lags()[0].error, len(sink.received)) == (f"sink_{status}", 1)
     sink.answer = 200
     assert checkpoint_delivery.sign_and_deliver() == 1
     assert [line for line in sink.got if line.strip()] == checkpoints()
@@ -291,7 +291,7 @@ def test_a_sink_that_hangs_drips_or_corrupts_costs_two_seconds(settings, behave,
         listener.close()
         stopped.clear()
     assert timezone.now() - started < timedelta(seconds=AT_ONCE)
-    assert delivery_lag.lags()[0].error == error
+    assert delivery_lag.delivery_lags()[0].error == error
 
 
 def test_no_address_that_is_not_allowed_is_called(settings):  # T03, K05
@@ -299,7 +299,7 @@ def test_no_address_that_is_not_allowed_is_called(settings):  # T03, K05
     for url in ("https://169.254.169.254/latest", "https://[fd00:ec2::254]/", "https://224.0.0.1/"):
         with_sinks(settings, url=url)
         assert checkpoint_delivery.sign_and_deliver() == 0
-        assert delivery_lag.lags()[0].error == "address_refused"
+        assert delivery_lag.delivery_lags()[0].error == "address_refused"
 
 
 def test_a_certificate_that_nobody_trusts_is_refused(settings):  # K02
@@ -308,7 +308,7 @@ def test_a_certificate_that_nobody_trusts_is_refused(settings):  # K02
     write(100)
     assert checkpoint_delivery.sign_and_deliver() == 0
     listener.close()
-    assert delivery_lag.lags()[0].error == "tls_refused"
+    assert delivery_lag.delivery_lags()[0].error == "tls_refused"
 
 
 # What lagging stops.
@@ -341,5 +341,5 @@ def test_a_sink_that_lags_by_time_stops_what_changes_clusters(settings, tmp_path
 def test_without_a_sink_nothing_lags(noon):  # A57
     write(1500)
     noon.shift(timedelta(days=1))
-    assert delivery_lag.lags() == ()
+    assert delivery_lag.delivery_lags() == ()
     assert_writable()
