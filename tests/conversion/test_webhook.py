@@ -54,3 +54,23 @@ def test_a_claim_gets_the_expiry_of_its_pool_in_v1_alone():
     there = converted(claim, "karpenter.sh/v1", expire_after="720h")
     assert there["spec"]["expireAfter"] == "720h"
     assert "expireAfter" not in converted(there, "karpenter.sh/v1beta1", expire_after="720h")["spec"]
+
+
+@pytest.mark.parametrize(
+    ("disruption", "beta"),
+    [
+        ({}, {"consolidationPolicy": "WhenUnderutilized"}),
+        (
+            {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "30s"},
+            {"consolidationPolicy": "WhenUnderutilized"},
+        ),
+        (
+            {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s"},
+            {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s"},
+        ),
+    ],
+)
+def test_only_when_empty_keeps_its_time_in_v1beta1(disruption, beta):
+    spec = {"disruption": disruption, "template": {"spec": {"expireAfter": "720h"}}}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}, "spec": spec}
+    assert converted(pool, "karpenter.sh/v1beta1")["spec"]["disruption"] == beta | {"expireAfter": "720h"}

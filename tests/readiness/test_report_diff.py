@@ -95,3 +95,14 @@ def test_nodes_that_could_not_be_read_did_not_go():
     new = a_report(parts=[unread])
     owners = {moved.name: (moved.before, moved.after) for moved in difference(old, new).owners}
     assert owners["karpenter_alpha"] == (2, None)
+
+
+def test_an_owner_is_not_counted_where_nodes_were_not_read():
+    read, unread = a_report(nodes=some_nodes()), a_report(parts=(PartLine(name="nodes", seen=False),))
+    assert unread.nodes_certainty == "unknown"
+    changes = difference(read, unread).owners
+    assert {change.name for change in changes} == set(read.nodes.by_owner)
+    assert {change.after for change in changes} == {None}
+    assert [(change.before, change.after) for change in difference(unread, read).owners] == [
+        (change.after, change.before) for change in changes
+    ]

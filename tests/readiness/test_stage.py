@@ -5,12 +5,12 @@ import pytest
 
 from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import CRD, Machine, NodePool, Provisioner, Workload
+from migrations_app.inventory.objects.karpenter import CRD, AWSNodeTemplate, Machine, NodePool, Provisioner, Workload
 from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import current_hop_line
-from migrations_app.readiness.stage import legacy
+from migrations_app.readiness.stage import legacy, legacy_objects
 from migrations_app.readiness.stage import stage_of as stage
 from tests.builders.clusters import a_cluster
 
@@ -55,6 +55,9 @@ def stage_of(crds, *, running="0.32.10", controller=CONTROLLER, **parts):
         (ALPHA + BETA, {"machines": Seen((named(Machine),)), "nodepools": Seen((named(NodePool),))}, "mixed"),
         (ALPHA + BETA, {"machines": Seen((named(Machine),))}, "alpha"),
         (ALPHA + BETA, {"nodepools": Seen((named(NodePool),))}, "beta"),
+        (ALPHA + BETA, {"running": "0.31.4"}, "alpha"),
+        (ALPHA + BETA, {"running": "0.32.10"}, "beta"),
+        (ALPHA + BETA, {"running": "0.37.0"}, "beta"),
         (BETA, {"running": "0.37.0"}, "beta"),
         (BOTH, {"running": "1.0.14"}, "beta_v1"),
         (STORED, {"running": "1.1.9"}, "beta_v1"),
@@ -131,3 +134,28 @@ def test_what_was_set_aside_is_still_left():
 def test_a_crd_that_does_not_say_what_is_stored_is_not_taken_for_converted():
     bare = msgspec.structs.replace(ONLY_V1[0], status=None)
     assert stage_of((bare,), running="1.4.0") == "unknown"
+
+
+def held(kind, name):
+    return msgspec.convert({"metadata": {"name": name, "uid": f"uid of {name}"}}, kind)
+
+
+LEFT = {
+    "provisioners": Seen((held(Provisioner, "old"),)),
+    "awsnodetemplates": Seen((held(AWSNodeTemplate, "old"),)),
+    "crds": Seen((held(CRD, "machines.karpenter.sh"), held(CRD, "nodepools.karpenter.sh"))),
+}
+
+
+def test_what_the_clean_up_deletes():
+    found = legacy_objects(Inventory(cluster="c", taken_at="", **LEFT))
+    assert [(one.kind, one.name, one.uid) for one in found] == [
+        ("Provisioner", "old", "uid of old"),
+        ("AWSNodeTemplate", "old", "uid of old"),
+        ("CustomResourceDefinition", "machines.karpenter.sh", "uid of machines.karpenter.sh"),
+    ]
+
+
+@pytest.mark.parametrize("part", LEFT)
+def test_what_it_deletes_is_unset_where_a_part_was_not_read(part):
+    assert legacy_objects(Inventory(cluster="c", taken_at="", **LEFT | {part: Unseen("forbidden")})) is msgspec.UNSET

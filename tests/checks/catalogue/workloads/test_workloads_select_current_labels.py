@@ -170,6 +170,16 @@ def test_the_remedy_patches_a_selector_and_edits_the_rest():
     assert other.text == f"kubectl -n shop edit deployment web  # {REQUIRED}: {NEW}"
 
 
+def test_the_only_pool_takes_over_whatever_its_name_is():
+    cluster = with_placement({"nodeSelector": {OLD: "web"}})
+    one, two = (pool(name, node_class="d", version="v1beta1") for name in ("general", "batch"))
+    (known,) = remedies(CHECK, "0.33+", cluster.with_docs(one))
+    (step,) = leaves(known.change)
+    assert step.body["spec"]["template"]["spec"]["nodeSelector"] == {OLD: None, NEW: "general"}
+    (open_question,) = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}).with_docs(one, two))
+    assert "with the NodePool that takes over from web" in open_question.text
+
+
 def test_the_remedy_follows_the_manager_of_the_workload():
     labels = {"argocd.argoproj.io/instance": "shop"}
     found = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, **labels))
