@@ -23,6 +23,7 @@ from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import PatchError, json_patched, merge_patched
+from migrations_app.manifests.writer import Plain
 from migrations_app.readiness.runbook.effects.followers import with_consequences
 from migrations_app.readiness.runbook.effects.places import KINDS, find_object, with_items, with_parts
 from migrations_app.readiness.runbook.effects.trees import (
@@ -54,9 +55,9 @@ def with_patch(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShow
     return _with_changed_object(inventory, target_object, tree=after, kind=change.target.kind)
 
 
-def _with_changed_object(inventory: Inventory, named_object: N, *, tree: JsonMap, kind: str) -> Inventory | NotShown:
+def _with_changed_object(inventory: Inventory, named_object: N, *, tree: Plain, kind: str) -> Inventory | NotShown:
     before = tree_of(named_object).get("metadata", {})
-    metadata = tree.get("metadata")
+    metadata = tree.get("metadata") if isinstance(tree, dict) else None
     if not isinstance(metadata, dict) or any(metadata.get(name) != before.get(name) for name in FIXED_METADATA):
         return NotShown("refused", f"{kind} /metadata")
     after = object_of(tree, type(named_object))

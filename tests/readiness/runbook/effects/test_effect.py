@@ -95,6 +95,7 @@ def test_a_json_patch_is_refused_where_it_does_not_fit() -> None:
         {"op": "add", "path": "/spec/none/deep", "value": 1},
         {"op": "add", "path": "spec", "value": 1},
         {"op": "replace", "path": "/metadata/name", "value": "other"},
+        *({"op": "add", "path": "", "value": document} for document in (None, [], "text", {})),
     ):
         assert why(before, ObjectPatch(target=POOL, body=(step,))) == "refused"
 
