@@ -91,11 +91,16 @@ def test_a_release_that_is_pending(stage):
     relabel(stage, 1, "pending-upgrade")
     code, words = refused(stage, source=stage.chart())
     assert (code, "is pending-upgrade since revision 1" in words) == ("release_pending", True)
+    assert words.endswith("no earlier revision worked: let whoever installs it finish")
 
 
 def test_a_release_that_failed(stage):
     relabel(stage, 1, "failed")
-    assert refused(stage, source=stage.chart())[0] == "release_failed"
+    code, words = refused(stage, source=stage.chart())
+    assert (code, words.endswith("no earlier revision worked: let whoever installs it finish")) == (
+        "release_failed",
+        True,
+    )
 
 
 def test_two_releases_of_the_chart(stage):

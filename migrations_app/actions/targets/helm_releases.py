@@ -1,7 +1,7 @@
 """The Helm release of a chart that may be changed: it is the only one, and no other tool manages it."""
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.inventory.facts.controller import CHART, installation, records_unread
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, installation, records_unread
 from migrations_app.inventory.facts.managers import REVERTS
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import HelmRelease
@@ -50,3 +50,11 @@ def rollback_problem(running: Release | None, to: Release | None) -> str:
     if running.minor == to.minor or to in rollback_targets(running):
         return ""
     return f"the tables know no way back from {running} to {to}"
+
+
+def repair_of_newest(*, worked_before: bool, chart: str) -> str:
+    """What a person does about a newest revision that is pending or failed; `worked_before` if an earlier one ran."""
+    if worked_before:
+        return "roll the release back first"
+    repair = "no earlier revision worked: let whoever installs it finish"
+    return f"{repair}; never uninstall it, which deletes the CRDs and every NodePool" if chart == CRD_CHART else repair

@@ -12,7 +12,7 @@ from migrations_app.actions.conditions import content_digest, value_at
 from migrations_app.actions.controller_gate import ControllerGate, leader_lease
 from migrations_app.actions.helm.request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import planned_release
-from migrations_app.actions.targets.helm_releases import one_release, refuse_without_rollback
+from migrations_app.actions.targets.helm_releases import one_release, refuse_without_rollback, repair_of_newest
 from migrations_app.actions.undo import restorable
 from migrations_app.clients.helm.engine import HelmInput, HelmTool, dry_run_helm
 from migrations_app.clients.helm.records import DEPLOYED, ReleaseRecord, read_record, values_digest
@@ -114,13 +114,14 @@ def _upgrade(
 ) -> tuple[HelmRun, HelmInput]:
     last = records[max(records)]
     where = f"release {last.namespace}/{last.name}"
+    repair = repair_of_newest(worked_before=bool(_worked_before(records)), chart=chart)
     if last.pending:
         words = (
             f"{where} is {last.status} since revision {last.revision}: a run of helm is in progress or was interrupted"
         )
-        raise Unavailable(f"{words}; roll the release back first", code="release_pending")
+        raise Unavailable(f"{words}; {repair}", code="release_pending")
     if last.status != DEPLOYED:
-        raise Unavailable(f"{where} is {last.status}: roll the release back first", code="release_failed")
+        raise Unavailable(f"{where} is {last.status}: {repair}", code="release_failed")
     running = detect_running_release(inventory)
     to = planned_release(inventory, running, wanted=str(parameters.get("release") or ""))
     packed = chart_for(str(parameters.get("source") or "oci"), chart=chart, tag=as_tag(to))
@@ -147,10 +148,16 @@ def _upgrade(
     return run, HelmInput(chart=packed.raw, values=values)
 
 
+def _worked_before(records: Mapping[int, ReleaseRecord]) -> list[ReleaseRecord]:
+    """The revisions before the newest one that once ran."""
+    last = records[max(records)]
+    return [record for record in records.values() if record.status in (DEPLOYED, "superseded") and record != last]
+
+
 def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
     """Plans the rollback to the last revision that worked, if the tables allow it."""
     last = records[max(records)]
-    worked = [record for record in records.values() if record.status in (DEPLOYED, "superseded") and record != last]
+    worked = _worked_before(records)
     if not worked:
         raise Unavailable("Helm has no earlier revision of the release", code="nothing_to_do")
     to = max(worked, key=lambda record: record.revision)
