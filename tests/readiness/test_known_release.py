@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from migrations_app.inventory.parts import Seen
+from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.karpenter.releases import known_up_to, newer_than_known
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
@@ -13,6 +13,8 @@ from migrations_app.readiness.outputs import markdown, runbook_markdown, runbook
 from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
+from tests.acceptance.clusters import CLEAN, objects
+from tests.acceptance.judging import as_list, collected
 from tests.builders.clusters import a_cluster
 from tests.builders.newest import NEWEST, NEWEST_MINOR
 
@@ -54,6 +56,15 @@ def test_the_newest_release_outside_its_kubernetes_is_blocked():
     assert opened(report, "kubernetes_inside_window") == [(NEWEST_MINOR, "fail")]
     assert [(line.hop, line.verdict) for line in report.hops] == [(NEWEST_MINOR, "blocked")]
     assert exit_code(report) == 1
+
+
+@pytest.mark.parametrize("part", ["nodepools", "controller", "version", "crds"])
+def test_the_newest_release_is_not_done_where_a_part_was_not_read(part):
+    clean = next(clean for clean in CLEAN if clean.version == NEWEST)
+    whole = collected(clean.name, as_list(objects(clean), kubernetes=clean.kubernetes))
+    assert [line.verdict for line in evaluate(whole).report.hops] == ["done"]
+    unread = replace(whole, inventory=replace(whole.inventory, **{part: Unseen("forbidden")}))
+    assert {line.verdict for line in evaluate(unread).report.hops} <= {"needs_facts"}
 
 
 @pytest.mark.parametrize("version", [BEYOND, "2.0.0", f"{NEWEST_MINOR}.99"])

@@ -73,3 +73,17 @@ def test_cel_rules_alone_are_no_difference():
     assert without_rules(rules) == plain
     assert alike({"versions": [{"schema": plain}]}, {"versions": [{"schema": rules}]})
     assert not alike({"versions": [{"schema": plain}]}, {"versions": [{"schema": {}}]})
+
+
+def test_only_annotations_that_differ_are_written():
+    spec = {"versions": [{"name": "v1", "served": True, "storage": True}], "conversion": {"strategy": "None"}}
+    before = {"metadata": {"generation": 2, "annotations": {"kept": "a", "old": "b", "own": "c"}}, "spec": spec}
+    after = {"metadata": {"name": "x", "annotations": {"kept": "a", "old": "new", "more": "d"}}}
+    newer = {**spec, "conversion": {"strategy": "Webhook"}}
+    before["status"] = {"storedVersions": ["v1"]}
+    step = upgrading_crd(TARGET, before, after={**after, "spec": newer}, release=RELEASE)
+    written = step.change.body["metadata"]["annotations"]
+    assert {key: value for key, value in written.items() if key in ("kept", "old", "more", "own")} == {
+        "old": "new",
+        "more": "d",
+    }

@@ -56,6 +56,14 @@ def test_the_old_values_of_a_hop_are_the_new_ones_of_the_hop_before() -> None:
     assert [row.loss for row in second.rows if row.kind == "not_read"] == ["gone at 1.0: always json"]
 
 
+def test_only_the_main_chart_has_defaults_that_change() -> None:
+    walk = ValuesWalk(installed(given({}), given({}, chart="karpenter-crd", release="crds")))
+    hops = {hop.chart: hop for hop in walk.next_hop((), start="0.37.8", target_release="1.0.14")}
+    changed = {chart: [row for row in hop.rows if row.kind == "default_changed"] for chart, hop in hops.items()}
+    assert changed["karpenter"]
+    assert not changed.get("karpenter-crd")
+
+
 def test_what_the_plan_has_set_goes_when_a_chart_does_not_read_it_any_more() -> None:
     walk = HelmWalk(installed(given(OLD)))
     walk.next_hop(

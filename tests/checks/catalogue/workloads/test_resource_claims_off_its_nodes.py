@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import Launched
 from tests.builders.clusters import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders.newest import NEWEST_MINOR
-from tests.builders.pods import STAYS, is_shell, pods
+from tests.builders.pods import STAYS, bare, is_shell, pods
 from tests.builders.pools import a_claim
 
 CHECK = "resource_claims_off_its_nodes"
@@ -52,6 +52,13 @@ def test_pods_on_its_nodes_and_without_one():
         pod["spec"].pop("nodeName", None)
     found = result_of(CHECK, NEWEST_MINOR, on("1.3.8", *pending))
     assert found == ("fail", "1 pod with a resource claim gets no node", (a_row("present, on no node yet"),))
+
+
+def test_a_pod_of_no_workload_is_named_itself():
+    alone = bare("alone", **CLAIMS)
+    alone["spec"].pop("nodeName")
+    (row,) = result_of(CHECK, NEWEST_MINOR, on("1.3.8", alone))[2]
+    assert (row.kind, row.namespace, row.name, row.count) == ("Pod", "shop", "alone", 1)
 
 
 def test_the_switch_of_the_controller():
