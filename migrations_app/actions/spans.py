@@ -1,6 +1,6 @@
 """Durations as text, for pages and reports.
 
-A terminal's time line (use_cases/rehearsals/text.py), a badge (readiness/outputs/badge.py) and the time since a moment
+A terminal's time line (rehearsals/text.py), a badge (readiness/outputs/badge.py) and the time since a moment
 (templatetags/formatting.py) have words of their own.
 """
 

@@ -16,7 +16,7 @@ from tests.builders.newest import NEWEST, NEWEST_MINOR
 from tests.builders.rows import a_cluster, a_report, a_snapshot
 from tests.builders.sheet import ARN, a_controller_role, a_document, a_sheet, allow, needed_by, text_of
 
-STEPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"), ("1.1+", "1.1.10"), (NEWEST_MINOR, NEWEST))
+HOPS = (("0.32", "0.32.10"), ("0.33+", "0.37.8"), ("1.0", "1.0.14"), ("1.1+", "1.1.10"), (NEWEST_MINOR, NEWEST))
 PICTURES = os.environ.get("KARPDASH_PICTURES", "")
 """A folder for pictures of the pages, for people to look at."""
 
@@ -44,7 +44,7 @@ def a_mixed_sheet():
                      because="a policy of the organisation does not let it through")  # fmt: skip
     door = a_controller_role(arn=ARN + "-door", policies=Unseen("forbidden", "iam:ListRolePolicies"))
     role = a_controller_role(a_document(main), queue, found_by="assume_role")
-    return a_sheet(door, role, steps=STEPS, simulation=Seen((odd,)))
+    return a_sheet(door, role, hops=HOPS, simulation=Seen((odd,)))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def mixed(transactional_db):
 
 @pytest.fixture
 def unseen(transactional_db):
-    return with_sheet("shop-dark", a_sheet(controller_roles=Unseen("forbidden", "eks:DescribeCluster"), steps=STEPS))
+    return with_sheet("shop-dark", a_sheet(controller_roles=Unseen("forbidden", "eks:DescribeCluster"), hops=HOPS))
 
 
 def picture(page, name):
