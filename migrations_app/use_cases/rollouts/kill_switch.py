@@ -63,7 +63,7 @@ def turn_off(person: Person, *, by: Actor) -> None:
         publish_event("kill_switch.off", "all clusters", by=person.name, why=f"asked for by {asked_by}")
 
 
-def withdraw_release_request(person: Person, *, by: Actor) -> None:
+def keep_turned_on(person: Person, *, by: Actor) -> None:
     """Withdraws the request to turn it off. Raises PermissionDenied, Conflict."""
     _refuse_lifting(person)
     with transaction.atomic():

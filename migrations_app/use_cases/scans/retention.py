@@ -37,7 +37,7 @@ WEEKLY = timedelta(days=365)
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
 SCAN_EVENTS = timedelta(days=KEPT_DAYS)
 OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
-DELIVERIES, EVENT_MARKS = timedelta(days=30), timedelta(days=400)
+DELIVERIES, EVENT_MARKS_KEPT = timedelta(days=30), timedelta(days=400)
 """Marks of published events are kept longer than the longest waiver."""
 AHEAD = timedelta(seconds=settings.SESSION_COOKIE_AGE, minutes=15)
 """The longest remaining time of a session, unless the clock was ahead when it began."""
@@ -159,7 +159,7 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         ApiIdempotency.objects.filter(created_at__lt=now - idempotency.KEPT),
         Outbox.objects.filter(done_at__lt=now - OUTBOX),
         Delivery.objects.filter(~Q(state=Delivery.State.WAITING), made_at__lt=now - DELIVERIES),
-        PublishedEventMark.objects.filter(at__lt=now - EVENT_MARKS),
+        PublishedEventMark.objects.filter(at__lt=now - EVENT_MARKS_KEPT),
         LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
         Session.objects.filter(expire_date__lt=now),
         # Sessions of a clock that was ahead. Either clock may be wrong now, so both have to agree.

@@ -110,7 +110,6 @@ def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         "rows": [label for label in cluster_labels if not label.derived],
         "derived": [label for label in cluster_labels if label.derived],
         "blank": [key for key in USUAL if key not in label_keys],
-        "submitted": request.POST,
         "problem": problem,
     }
     return render(request, "cluster/labels.html", context, status=422 if problem else 200)

@@ -73,7 +73,6 @@ def planning_page(
         "read_only": context["head"].source in READ_ONLY,
         "form_key": form_key(),
         "refused": refused,
-        "submitted": request.POST,
     }
     return render(request, "journey/cluster.html", context, status=status)
 
@@ -100,10 +99,9 @@ def page_of_journey(
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": presenter.is_polled(detail),
         "back_to": chosen,
-        "undone_steps": rollback_of(journey_id, to=chosen.definition.id) if chosen else (),
+        "steps_to_undo": rollback_of(journey_id, to=chosen.definition.id) if chosen else (),
         "form_key": form_key(),
         "refused": refused,
-        "submitted": request.POST,
     }
     return render(request, "journey/page.html", context, status=status)
 

@@ -60,7 +60,6 @@ def rollout_page(
             "may": view.allowed_actions(detail, person),
             "form_key": form_key(),
             "refused": refused,
-            "submitted": request.POST,
         }
         | _state_context(detail)
         | _rehearsals(detail, person)

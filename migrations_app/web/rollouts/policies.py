@@ -93,7 +93,7 @@ SWITCH_CHANGES: dict[str, Callable[[Person, HttpRequest], None]] = {
     "stop": lambda person, request: kill_switch.stop_everything(person, why=request.POST.get("why", ""), by=actor()),
     "ask": lambda person, _request: kill_switch.ask_to_lift(person, by=actor()),
     "lift": lambda person, _request: kill_switch.turn_off(person, by=actor()),
-    "keep": lambda person, _request: kill_switch.withdraw_release_request(person, by=actor()),
+    "keep": lambda person, _request: kill_switch.keep_turned_on(person, by=actor()),
 }
 
 

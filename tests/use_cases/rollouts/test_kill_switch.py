@@ -10,9 +10,9 @@ from migrations_app.models.policy import KillSwitch
 from migrations_app.queries.rollouts.policies import kill_switch_state
 from migrations_app.use_cases.rollouts.kill_switch import (
     ask_to_lift,
+    keep_turned_on,
     stop_everything,
     turn_off,
-    withdraw_release_request,
 )
 from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, person, user
 
@@ -103,7 +103,7 @@ def test_asking_twice_makes_no_second_person(gil, hanna):
 def test_the_asking_can_be_taken_back(gil, hanna):
     stopped(gil)
     ask_to_lift(person(gil), by=actor(gil))
-    withdraw_release_request(person(hanna), by=actor(hanna))
+    keep_turned_on(person(hanna), by=actor(hanna))
     with pytest.raises(Conflict):
         turn_off(person(hanna), by=actor(hanna))
     assert (kill_switch_state().on, kill_switch_state().lifting_by) == (True, "")
@@ -123,7 +123,7 @@ def test_turning_it_twice_keeps_the_first_reason(gil, hanna):
 
 
 def test_off_there_is_nothing_to_lift(gil):
-    for turn in (ask_to_lift, turn_off, withdraw_release_request):
+    for turn in (ask_to_lift, turn_off, keep_turned_on):
         with pytest.raises(Conflict):
             turn(person(gil), by=actor(gil))
 
