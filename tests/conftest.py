@@ -15,6 +15,7 @@ import pytest
 from django.conf import settings as django_settings
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
 from karpdash.celery import app
 from karpdash.configuration.cache import caches
@@ -24,7 +25,7 @@ from tests.servers import browser, on_postgres
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
 from tests.servers.redis_server import RedisServer
-from tests.session import static_index
+from tests.session import in_flight, static_index
 from tests.session.guards import let_tests_sweep
 from tests.session.shared_sqlite import close_in_threads, serialise
 
@@ -38,6 +39,7 @@ expect.set_options(timeout=60_000)
 collect_seldom()
 serialise()
 close_in_threads()
+in_flight.watch()
 
 FIXTURE_MARKERS = {"apiserver": "apiserver", "chromium": "browser", "postgres_url": "postgres", "redis_url": "redis"}
 _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname"}
@@ -46,6 +48,8 @@ _SENDING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 
 def refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:
     """An audit hook: fails the test that looks up a name or sends to an address outside this machine."""
+    if _is_loopback is None:  # Python is about to end and has cleared this module
+        return
     if event in _SENDING:
         address = arguments[1]
         if isinstance(address, tuple) and not _is_loopback(str(address[0])):
@@ -188,6 +192,13 @@ def clean_apiserver(apiserver: ApiServer) -> ApiServer:
     """The same server, taken back to how it started: no CRDs, no objects, no rights for the users of the pool."""
     apiserver.wipe(leave_crds=True)
     return apiserver
+
+
+@pytest.fixture
+def live_server(live_server: LiveServer, transactional_db: None) -> Iterator[LiveServer]:
+    """Django's server in a thread. It has answered every request before the tables of this test are emptied."""
+    yield live_server
+    in_flight.wait()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from playwright.sync_api import Page
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import PartLine
-from tests.browser import in_flight
 from tests.builders.rows import (
     a_claim_lost,
     a_cluster,
@@ -20,7 +19,6 @@ from tests.builders.rows import (
     some_nodes,
 )
 
-in_flight.watch()
 PASSWORD = "correct horse battery staple"
 EXPECTED_ERRORS = (
     "404 (Not Found)",
@@ -63,7 +61,6 @@ def browse(opened, live_server, ada, client):
     yield start
     for context in contexts:
         context.close()
-    in_flight.wait()
     assert [line for line in errors if not any(known in line for known in EXPECTED_ERRORS)] == []
 
 

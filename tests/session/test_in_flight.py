@@ -1,15 +1,22 @@
 """A connection counts from its acceptance until its request has its answer and the client is gone."""
 
 import socket
+import threading
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser import in_flight
 from tests.servers.waiting import eventually
+from tests.session import in_flight
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.fixture
+def transactional_db(transactional_db):
+    """As pytest-django's, which empties the tables next: no connection is open by then."""
+    yield
+    assert in_flight.connections() == 0
+
+
 def test_a_connection_counts_until_the_client_is_gone(live_server):
     in_flight.wait()
     address = urlsplit(live_server.url)
@@ -20,3 +27,10 @@ def test_a_connection_counts_until_the_client_is_gone(live_server):
         assert in_flight.connections() == 1
     in_flight.wait()
     assert in_flight.connections() == 0
+
+
+def test_the_tables_are_emptied_after_the_last_connection(live_server):
+    address = urlsplit(live_server.url)
+    client = socket.create_connection((address.hostname, address.port))
+    eventually(lambda: in_flight.connections() == 1, what="the server to accept it")
+    threading.Timer(0.3, client.close).start()  # the test is over before
