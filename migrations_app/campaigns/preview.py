@@ -54,11 +54,11 @@ def member_preview(
     if cause:
         return msgspec.structs.replace(preview, cause=cause)
     accepted = {check.hop for check in report.checks if check.id == KUBERNETES_FITS and check.status == "waived"}
-    if any(step.kubernetes_fits is False and step.hop not in accepted for step in path):
+    if any(step.kubernetes_fits is False and step.name not in accepted for step in path):
         return msgspec.structs.replace(preview, cause="kubernetes_outside")
-    hop_names = {step.hop for step in path}
+    hop_names = {step.name for step in path}
     choices = choices or Choices(recipe.parameters, recipe.soak_seconds)
-    hops = (hop for hop in runbook(report).hops if hop.target.hop in hop_names)
+    hops = (hop for hop in runbook(report).hops if hop.path_hop.name in hop_names)
     previews = tuple(
         _hop(hop, journey_steps(hop, installed=facts.installed, choices=choices), preview=preview, pace=pace)
         for hop in hops
@@ -73,7 +73,7 @@ def hops_to(target: str, path: Sequence[ReportHop], *, running: str | None) -> t
         return (), "release_unknown"
     if not target:
         return tuple(path[:1]), "" if path else "reached"
-    ends = [place for place, hop in enumerate(path) if target in (hop.hop, hop.release, parse_minor(hop.release))]
+    ends = [place for place, hop in enumerate(path) if target in (hop.name, hop.release, parse_minor(hop.release))]
     if ends:
         return tuple(path[: ends[-1] + 1]), ""
     return (), "reached" if _has_reached(running, target) else "target_not_on_path"
@@ -117,9 +117,9 @@ def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, preview: MemberPrevie
     nodes = _replaced_nodes(hop, preview)
     waits = sum(step.seconds for step in steps) // 60
     return HopPreview(
-        hop=hop.target.hop,
+        hop=hop.path_hop.name,
         starts=hop.starts,
-        target_release=hop.target.release,
+        target_release=hop.path_hop.release,
         steps=tuple(_step(step, hop) for step in steps),
         nodes=nodes,
         minutes=None if nodes is None else waits + rolling_minutes(nodes, pace),

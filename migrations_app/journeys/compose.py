@@ -107,7 +107,7 @@ def _steps_of(
 ) -> Iterator[JourneyStep]:
     """Yields the steps of one stage."""
     if stage.part == "verify":
-        yield _step(stage, "outside", release=hop.target.release, protects=True)
+        yield _step(stage, "outside", release=hop.path_hop.release, protects=True)
     elif stage.part == "land":
         yield from _upgrade_steps(stage, hop, installed=installed, choices=choices)
     elif stage.checks:
@@ -154,14 +154,14 @@ def _upgrade_steps(
     if stage.phase == "crds":
         yield from _crd_upgrade(stage, hop, installed=installed, choices=choices)
     else:
-        yield from _controller_upgrade(stage, hop.target.release, installed=installed, choices=choices)
+        yield from _controller_upgrade(stage, hop.path_hop.release, installed=installed, choices=choices)
 
 
 def _crd_upgrade(
     stage: RunbookStage, hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the upgrade of the CRDs: by helm, by their delivery, by karpdash itself, or outside."""
-    release, manager = hop.target.release, installed.crds_kept_by if installed else ""
+    release, manager = hop.path_hop.release, installed.crds_kept_by if installed else ""
     failing = any(finding.id == CRDS_INSTALLED_CHECK and finding.status == "fail" for finding in hop.open_in(stage))
     if failing and manager == HELM and _crds_by_helm(installed, choices):
         yield upgrade_step(
@@ -268,7 +268,7 @@ def _done_by(
     """Returns who does the work and the id of karpdash's action, if any; None if no step is needed."""
     if finding.id == PAUSE_CHECK:
         return None  # the pauses that it requires are steps of their own, before changes that a delivery would revert
-    if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop.target.hop)):
+    if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop.path_hop.name)):
         return "rollout", action
     if finding.status == "fail" and finding.id == DRIFT_HOLD_CHECK and choices.holds and _can_hold(finding, hop):
         return "rollout", HOLD
@@ -305,7 +305,7 @@ def _parameters(name: str, stage: RunbookStage, *, hop: RunbookHop, choices: Cho
     values = choices.parameters.get(name, {})
     if name != UPGRADE_CRDS:
         return dict(values)
-    release = hop.starts if stage.part == "before" else hop.target.release
+    release = hop.starts if stage.part == "before" else hop.path_hop.release
     return {**({"release": release} if stage.part == "before" else {}), **_with_release(values, release)}
 
 

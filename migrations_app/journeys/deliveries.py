@@ -74,7 +74,7 @@ def with_pauses(
         return tuple(steps)
     needed = _needed_for_upgrade(deliveries, installed)
     upgrade_place = next(
-        (place for place, journey_step in enumerate(steps) if journey_step.release == hop.target.release), -1
+        (place for place, journey_step in enumerate(steps) if journey_step.release == hop.path_hop.release), -1
     )
     after = next((place for place in places if place > upgrade_place), None)
     names_by_place: dict[int, list[str]] = {}

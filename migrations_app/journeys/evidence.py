@@ -63,5 +63,5 @@ def _check(report: Report, name: str, *, hop: str) -> CheckSeen:
 def finding_of(report: Report, name: str, *, hop: str) -> Finding | None:
     """Returns the finding of the check at the hop or, after that, at the first hop that has it; None if none has."""
     by_hop: dict[str, Finding] = {check.hop: check for check in report.checks if check.id == name}
-    order = (hop, *(step.hop for step in report.target.path))
+    order = (hop, *(step.name for step in report.target.path))
     return next((by_hop[step_hop] for step_hop in order if step_hop in by_hop), None)

@@ -225,7 +225,7 @@ CRD_SETS: tuple[CrdSet, ...] = (
     CrdSet(name="beta", summary="beta only", crds=_trio(_only("v1beta1"))),
     CrdSet(
         name="beta_storage_v1_served",
-        summary="v1 is served but v1beta1 still stored: the way back from 1.0",
+        summary="v1 is served but v1beta1 still stored, as a rollback from 1.0 needs",
         crds=_trio(_BETA_STORED),
         main_chart_converts=True,
         crd_chart_converts=True,

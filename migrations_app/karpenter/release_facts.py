@@ -239,7 +239,7 @@ NO_RETURN: tuple[NoReturn, ...] = (
         "1.1+",
         "crds",
         "v1beta1 is gone from the CRDs, and no release before 1.0 can read what is stored",
-        "No way back below 1.0; that 1.0.9 and later can take over is inferred, no guide says so",
+        "No rollback below 1.0; that 1.0.9 and later can take over is inferred, no guide says so",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
 )

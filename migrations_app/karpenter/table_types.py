@@ -288,5 +288,5 @@ GATE_SWITCH = "settings.featureGates.drift (env FEATURE_GATES; a value that leav
 ALWAYS_ADMITTED = Webhooks(admission="always_on", conversion="none")
 NO_WEBHOOKS = Webhooks(admission="removed", conversion="removed")
 
-UNGUIDED = "The upgrade guides do not describe this way back"
+UNGUIDED = "The upgrade guides do not describe this rollback"
 NEVER_REGISTERED = "a node that joins without the taint karpenter.sh/unregistered is never registered"

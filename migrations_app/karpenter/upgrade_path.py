@@ -1,4 +1,4 @@
-"""The upgrade path from the running release to a target: each hop, its target patch, Kubernetes, and the way back.
+"""The upgrade path from the running release to a target: each hop, its target patch, Kubernetes, and the rollback.
 
 A pure function of the tables; the checks say whether a cluster is ready for a hop. `resolve_target` parses a
 target: a release, a minor, a hop, or nothing for the newest release.
@@ -50,7 +50,7 @@ class PathHop:
     kubernetes_change: str = ""
     """What has to happen to Kubernetes before the hop; empty if nothing has to."""
     rollback_to: tuple[Release, ...] = ()
-    """Releases one can roll back to, `start` first if it is among them; empty if no way back is known."""
+    """Releases one can roll back to, `start` first if it is among them; empty if none is known."""
     rollback_unsupported: tuple[Release, ...] = ()
     """Those of `rollback_to` that do not support the Kubernetes that runs after the hop."""
     rollback_caveats: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def _path_hop(start: Release, target_release: Release, *, kubernetes: str | None
     stop = hops.named(hop)
     window = row.kubernetes_window(target_release)
     change = _kubernetes_change(start, target_release, kubernetes=kubernetes, table=table)
-    back = _way_back(start, row=row, table=table)
+    back = _rollback_releases(start, row=row, table=table)
     raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
     unsupported = _outgrown(back, raised, table=table)
     skipped = _skipped(start, target_release, table=table)
@@ -159,7 +159,7 @@ def _kubernetes_change(start: Release, target_release: Release, *, kubernetes: s
     )
 
 
-def _way_back(start: Release, *, row: MinorRelease, table: Table) -> tuple[Release, ...]:
+def _rollback_releases(start: Release, *, row: MinorRelease, table: Table) -> tuple[Release, ...]:
     """`start` if it can take over again, then the newest and the oldest named patch of each minor that can."""
     able = rollback_targets(row.newest, table=table)
     named = [release(target.since) for target in row.rollback_to if target.since]

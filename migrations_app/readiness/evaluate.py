@@ -281,7 +281,7 @@ def _target(known: _ClusterState) -> Target:
 
 def _report_hop(hop: PathHop) -> ReportHop:
     return ReportHop(
-        hop=hop.name,
+        name=hop.name,
         release=str(hop.release),
         rollback_to=tuple(str(release) for release in hop.rollback_to),
         rollback_unsupported=tuple(str(release) for release in hop.rollback_unsupported),

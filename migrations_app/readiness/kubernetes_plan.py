@@ -38,7 +38,7 @@ def with_planned(report: Report, kubernetes: str) -> Report:
         return report
     minor = planned_minor(kubernetes)
     targets = [
-        SupportedTarget(hop.hop, hop.release, SupportedKubernetes(hop.kubernetes.min, hop.kubernetes.max))
+        SupportedTarget(hop.name, hop.release, SupportedKubernetes(hop.kubernetes.min, hop.kubernetes.max))
         for hop in report.target.path
     ]
     note = planned_kubernetes(current, targets, minor=minor)
@@ -77,7 +77,7 @@ def _blocked(report: Report, last: SupportedTarget, *, minor: str) -> Report:
         key=finding_sort_key,
     )
     checks = tuple(_in_place(report.checks, hop_findings, hop=finding_before.hop))
-    lines_by_hop = {line.hop: line for line in hop_lines([hop.hop for hop in report.target.path], checks)}
+    lines_by_hop = {line.hop: line for line in hop_lines([hop.name for hop in report.target.path], checks)}
     line = lines_by_hop.get(finding_before.hop) or hop_line(finding_before.hop, hop_findings)
     return replace(
         report, checks=checks, hops=tuple(line if hop.hop == finding_before.hop else hop for hop in report.hops)

@@ -150,8 +150,8 @@ class KubernetesWindow(msgspec.Struct, frozen=True):
     max: str
 
 
-class ReportHop(msgspec.Struct, frozen=True, kw_only=True):
-    hop: str
+class ReportHop(msgspec.Struct, frozen=True, kw_only=True, rename={"name": "hop"}):
+    name: str
     release: str
     rollback_to: tuple[str, ...] = ()
     rollback_unsupported: tuple[str, ...] = ()

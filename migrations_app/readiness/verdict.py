@@ -15,7 +15,7 @@ from migrations_app.readiness.report import Counts, HopLine, Report, Verdict
 
 def next_hop(report: Report) -> HopLine | None:
     """Returns the first hop ahead; the current hop if none is ahead; None without a path."""
-    ahead = {hop.hop for hop in report.target.path}
+    ahead = {hop.name for hop in report.target.path}
     return next((line for line in report.hops if line.hop in ahead), report.hops[-1] if report.hops else None)
 
 

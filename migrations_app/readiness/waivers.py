@@ -45,7 +45,7 @@ def apply(report: Report, waivers: Sequence[WaiverRule], *, now: datetime) -> Re
     changed_hops = {after.hop for before, after in zip(report.checks, checks, strict=True) if after is not before}
     if not changed_hops:
         return report
-    lines_ahead = {line.hop: line for line in hop_lines([hop.hop for hop in report.target.path], checks)}
+    lines_ahead = {line.hop: line for line in hop_lines([hop.name for hop in report.target.path], checks)}
     hops = tuple(
         lines_ahead.get(line.hop) or _judged(line, checks) if line.hop in changed_hops else line for line in report.hops
     )

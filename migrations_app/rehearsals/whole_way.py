@@ -113,7 +113,7 @@ class _Way:
             return False
         hop = next(iter(runbook(report).hops), None)
         path_hop = self._path_hop()
-        if hop is None or path_hop is None or any(hop.target.hop == way_hop.hop for way_hop in self.hops):
+        if hop is None or path_hop is None or any(hop.path_hop.name == way_hop.hop for way_hop in self.hops):
             return False
         played_hop = self._played(hop, path_hop, report=report)
         self.hops.append(played_hop)
@@ -127,13 +127,13 @@ class _Way:
         return next(iter(upgrade_path.hops), None)
 
     def _played(self, hop: RunbookHop, path_hop: PathHop, *, report: Report) -> WayHop:
-        findings = tuple(check for check in report.checks if check.hop == hop.target.hop)
+        findings = tuple(check for check in report.checks if check.hop == hop.path_hop.name)
         played = list(self._steps(hop, path_hop, findings=findings, report=report))
         self._refresh()
         return WayHop(
-            hop=hop.target.hop,
+            hop=hop.path_hop.name,
             starts=hop.starts,
-            target_release=hop.target.release,
+            target_release=hop.path_hop.release,
             steps=tuple(played),
             unknown=tuple(sorted(_unanswered(findings))),
             nodes=len(self.stage.simulator.state.nodes),
@@ -155,14 +155,14 @@ class _Way:
         for journey_step in steps:
             brings = bool(journey_step.release) or journey_step.action == UPGRADE_CRDS
             if brings and not is_upgraded:
-                self._land(findings, path_hop)
+                self._upgrade(findings, path_hop)
                 is_upgraded = True
             way_step = self._step(journey_step)
             yield way_step
             if way_step.ends in ("stops", "not_planned"):
                 return
         if not is_upgraded:
-            self._land(findings, path_hop)
+            self._upgrade(findings, path_hop)
 
     def _step(self, journey_step: JourneyStep) -> WayStep:
         action = registry.find(journey_step.action) if journey_step.action else None
@@ -205,7 +205,7 @@ class _Way:
         fresh = with_parts(inventory, {name: seen.part(name) for name in self.read})
         self.collected = replace(self.collected, inventory=fresh)
 
-    def _land(self, findings: tuple[Finding, ...], path_hop: PathHop) -> None:
+    def _upgrade(self, findings: tuple[Finding, ...], path_hop: PathHop) -> None:
         """Applies the upgrade to the twin: the release runs, its CRDs exist, and the fixes of people are made."""
         self._refresh()
         upgraded = state_after_upgrade(noting(self.collected.inventory), findings, hop=path_hop)

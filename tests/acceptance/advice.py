@@ -68,7 +68,7 @@ def planned() -> tuple[Advice, ...]:
     for name, documents, report in _reports():
         for hop in runbook(report).hops:
             for remedy in (one for stage in hop.stages for one in stage.commands):
-                found.setdefault(remedy.text, Advice(hop.target.hop, name, remedy, documents))
+                found.setdefault(remedy.text, Advice(hop.path_hop.name, name, remedy, documents))
     return tuple(found.values())
 
 

@@ -148,7 +148,7 @@ def _without_action(action: str) -> PlantInAws:
 
 
 def _machine_gone(account: CleanAccount) -> None:
-    """An instance that a release with Machines tagged, and that lost its Machine on the way back."""
+    """An instance that a release with Machines tagged, and that lost its Machine in the rollback."""
     _instance(account, {"karpenter.sh/managed-by": account.clean.name, "karpenter.sh/provisioner-name": "default"})
 
 

@@ -54,7 +54,7 @@ def test_by_hand_is_only_what_no_dump_shows(findings: tuple[Finding, ...]) -> No
 def test_the_release_and_the_next_hop_are_told(clean: Clean) -> None:
     report = judged(clean, objects(clean))
     assert (report.cluster.karpenter_version, report.cluster.disagreements) == (clean.version, ())
-    assert (report.target.path[0].hop if report.target.path else "") == clean.hop
+    assert (report.target.path[0].name if report.target.path else "") == clean.hop
     assert report.scanned_at == "2026-09-28T10:04:00Z"
     assert crashes(report) == []
 
@@ -67,7 +67,7 @@ def test_what_is_read_is_read_whole(clean: Clean) -> None:
 def test_later_hops_are_asked_too_and_do_not_crash(clean: Clean) -> None:
     report = judged(clean, objects(clean))
     # Where no hop is left, the running release itself is asked about.
-    assert {one.hop for one in report.checks} == ({hop.hop for hop in report.target.path} or {report.hops[-1].hop})
+    assert {one.hop for one in report.checks} == ({hop.name for hop in report.target.path} or {report.hops[-1].hop})
 
 
 def test_objects_are_what_their_crds_allow(clean: Clean) -> None:

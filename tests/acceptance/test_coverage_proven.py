@@ -25,7 +25,7 @@ GONE_ROUND = (
     ("rollback-from-0.32", "alpha-031", "0.31.3", "0.31.4", "0.32"),
     ("rollback-1.1-to-1.0", "v1-10", "1.0.8", "1.0.9", "1.1+"),
 )
-"""Entries that the path goes round: in that cluster at the first release the way back would be closed, and at the
+"""Entries that the path goes round: in that cluster at the first release a rollback would be impossible, and at the
 second one it is open; the hop that it is about."""
 TELLS = {"queries": "queries_outside_current", "sources": "sources_outside_current"}
 
@@ -86,15 +86,17 @@ def test_a_person_is_told_on_the_way_that_crosses_it(row: OutsideRow) -> None:
     (finding,) = [
         one
         for hop in report.target.path
-        for one in at(report, hop.hop)
+        for one in at(report, hop.name)
         if one.id == TELLS[row.place] and row.search in one.summary
     ]
     assert finding.status == "manual"
 
 
 @pytest.mark.parametrize(("entry", "on", "closed", "opened", "hop"), GONE_ROUND)
-def test_the_path_lands_first_where_the_way_back_opens(entry: str, on: str, closed: str, opened: str, hop: str) -> None:
-    """Judged from the release that runs, the hop would close the way back; from the one landed first it does not."""
+def test_the_path_starts_with_a_hop_that_keeps_the_rollback(
+    entry: str, on: str, closed: str, opened: str, hop: str
+) -> None:
+    """From the release that runs, the hop would make a rollback impossible; from the path's first it does not."""
     ways = {}
     for version in (closed, opened):
         clean = replace(find(on), version=version)
@@ -109,9 +111,9 @@ def test_the_path_lands_first_where_the_way_back_opens(entry: str, on: str, clos
     for report in ways.values():
         (found,) = [one for one in at(report, hop) if one.id == "way_back_open"]
         assert found.status == "pass", entry
-        (report_hop,) = [one for one in report.target.path if one.hop == hop]
+        (report_hop,) = [one for one in report.target.path if one.name == hop]
         assert before not in map(parse, report_hop.rollback_to)
-    assert ways[opened].target.path[0].hop == hop
+    assert ways[opened].target.path[0].name == hop
 
 
 def test_the_counts_are_whole() -> None:

@@ -41,7 +41,7 @@ LOOKS: Mapping[str, str] = {
     "image_matches_records": "which of two releases was meant is not told by the cluster",
     "karpenter_lists_answer": "why the server cannot answer is read first",
     "provisioners_hold_no_nodes": "the nodes go by the fixes of old_provisioners_fenced and legacy_machines_gone",
-    "rollback_loses_nothing": "an export keeps what a way back loses, and changes nothing",
+    "rollback_loses_nothing": "an export keeps what a rollback loses, and changes nothing",
 }
 """Fixes that read and change nothing, and what settles the cause."""
 ELSEWHERE: Mapping[str, tuple[str, str]] = {

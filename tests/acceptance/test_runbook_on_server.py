@@ -142,5 +142,5 @@ def test_a_runbook_of_v1beta1_leads_where_the_walk_says(
                 assert (done.returncode, done.stderr) == (0, ""), line
                 ran += 1
         walk.hop(path_hop, last=False)
-        assert held(clean_apiserver.admin, version) == said(walk.inventory), hop.target.release
+        assert held(clean_apiserver.admin, version) == said(walk.inventory), hop.path_hop.release
     assert ran >= 2

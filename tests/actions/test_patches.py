@@ -1,4 +1,4 @@
-"""A merge patch makes the one of the other, and its way back restores what was there and nothing more."""
+"""A merge patch makes the one of the other, and its reverse restores what was there and nothing more."""
 
 import copy
 from typing import Any

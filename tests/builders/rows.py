@@ -110,7 +110,7 @@ def _report_hop(hop: str) -> ReportHop:
     release = hop.rstrip("+") + ".10"
     window = KubernetesWindow("1.23", "1.28")
     return ReportHop(
-        hop=hop, release=release, rollback_to=("0.31.4",), kubernetes=window, kubernetes_fits=True, why="the last one"
+        name=hop, release=release, rollback_to=("0.31.4",), kubernetes=window, kubernetes_fits=True, why="the last one"
     )
 
 

@@ -145,7 +145,7 @@ def lines_of(hop: RunbookHop) -> list[str]:
 
 
 def take(site: Site, hop: RunbookHop) -> None:
-    target_release = hop.target.release
+    target_release = hop.path_hop.release
     if not (site.folder / "charts" / tag_of(target_release)).exists():
         write_charts(site.folder / "charts", target_release)
     lines = lines_of(hop)
@@ -170,10 +170,10 @@ def told(hop: RunbookHop, release: str) -> dict[str, object]:
 def test_alpha_to_newest_by_the_lines_of_the_runbook(clean_apiserver: ApiServer, folder: Path) -> None:
     site = installed(clean_apiserver, folder, values=ALPHA_VALUES)
     plan = site.plan("alpha-031")
-    assert [hop.target.release for hop in plan.hops][:4] == ["0.32.10", "0.37.8", "1.0.14", "1.1.10"]
+    assert [hop.path_hop.release for hop in plan.hops][:4] == ["0.32.10", "0.37.8", "1.0.14", "1.1.10"]
     for hop in plan.hops:
         take(site, hop)
-        target_release = hop.target.release
+        target_release = hop.path_hop.release
         pod, variables = site.pod(), site.variables()
         assert pod["containers"][0]["image"] == image_of(target_release)
         assert {name: variables.get(name) for name in ("CLUSTER_NAME", "INTERRUPTION_QUEUE", "MINE")} == {
@@ -201,12 +201,12 @@ def test_the_rollback_of_the_runbook_brings_back_chart_and_values(clean_apiserve
     take(site, first)
     values, pod = site.values("karpenter"), site.pod()
     take(site, second)
-    assert site.pod()["containers"][0]["image"] == image_of(second.target.release)
+    assert site.pod()["containers"][0]["image"] == image_of(second.path_hop.release)
     (lines,) = [stage.back_commands for stage in second.stages if stage.back_commands]
     history = site.typed(lines[0])
     assert history.returncode == 0, history.stderr
     rows = [line.split() for line in history.stdout.splitlines()]
-    revision = next(row[0] for row in rows if tag_of(first.target.release).removeprefix("v") in " ".join(row))
+    revision = next(row[0] for row in rows if tag_of(first.path_hop.release).removeprefix("v") in " ".join(row))
     done = site.typed(lines[1].replace("REVISION", revision))
     assert (done.returncode, done.stderr) == (0, "")
     assert (site.values("karpenter"), site.pod()) == (values, pod)
@@ -218,7 +218,7 @@ def test_an_image_named_in_the_values_becomes_that_of_each_hop(clean_apiserver: 
     site = installed(clean_apiserver, folder, values=values)
     for hop in site.plan("alpha-031").hops[:3]:
         take(site, hop)
-        assert site.pod()["containers"][0]["image"] == f"mirror.example.com/karpenter:{tag_of(hop.target.release)}"
+        assert site.pod()["containers"][0]["image"] == f"mirror.example.com/karpenter:{tag_of(hop.path_hop.release)}"
         assert shown(site.values("karpenter")) == {
             key: value for key, value in told(hop, "karpenter").items() if value != ""
         }
@@ -240,7 +240,7 @@ def test_a_renamed_release_keeps_its_name_and_is_called_by_the_crds(
     for hop in hops[:3]:
         take(site, hop)
         assert site.deployment()["metadata"]["name"] == name
-        assert site.pod()["containers"][0]["image"] == image_of(hop.target.release)
+        assert site.pod()["containers"][0]["image"] == image_of(hop.path_hop.release)
     crd = site.server.admin.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.karpenter.sh")
     service = crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
     assert (service["name"], service["namespace"]) == (name, "karpenter")
@@ -251,7 +251,7 @@ def test_a_release_that_is_gone_since_the_scan_stops_the_lines_and_changes_nothi
 ) -> None:
     site = installed(clean_apiserver, folder, values=ALPHA_VALUES)
     hop = site.plan("alpha-031").hops[0]
-    write_charts(folder / "charts", hop.target.release)
+    write_charts(folder / "charts", hop.path_hop.release)
     assert site.typed("helm uninstall karpenter --namespace karpenter").returncode == 0
     done = site.typed(lines_of(hop)[-1])
     assert (done.returncode, "release: not found" in done.stderr) == (1, True)

@@ -62,7 +62,7 @@ def test_every_open_blocker_is_held_by_a_step_that_protects(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_hop_lands_waits_and_ends_with_a_scan(name):
     for place, hop in enumerate(hops(name)):
-        found, release = steps(name, place), hop.target.release
+        found, release = steps(name, place), hop.path_hop.release
         landing = [number for number, one in enumerate(found) if one.kind == "outside" and one.release == release]
         assert len(landing) == 2
         assert landing[1] == len(found) - 1
@@ -78,7 +78,7 @@ def test_nothing_that_destroys_is_ever_chosen(name):
 
 
 def test_the_halfway_cluster_from_its_first_step_to_its_last():
-    release = hops("halfway_032")[0].target.release
+    release = hops("halfway_032")[0].path_hop.release
     assert [(one.kind, one.action or one.phase, one.protects) for one in steps("halfway_032")] == [
         ("person", "crds", True),
         ("outside", "iam", True),
@@ -103,7 +103,7 @@ def test_the_halfway_cluster_from_its_first_step_to_its_last():
 def test_only_the_step_that_deletes_has_the_line_of_no_return():
     found = steps("halfway_032")
     assert [one.action for one in found if any("are deleted" in what for what in one.no_return)] == ["remove_legacy"]
-    (hop,) = (one for one in hops("halfway_032") if one.target.hop == "0.33+")
+    (hop,) = (one for one in hops("halfway_032") if one.path_hop.name == "0.33+")
     (stage,) = (one for one in hop.stages if (one.part, one.phase) == ("before", "cleanup"))
     other = next(one for one in hop.steps if one.id == "controller_permitted")
     wider = msgspec.structs.replace(stage, checks=(*stage.checks, other.id))
@@ -143,7 +143,7 @@ def test_the_controller_is_karpdashs_step_only_where_helm_keeps_it_and_it_is_all
         for place, hop in enumerate(hops(name)):
             asked = steps(name, place, Choices({"upgrade_controller": {"source": "mine.tgz"}}, 600, by_helm=True))
             found = [one for one in asked if one.action == "upgrade_controller" and one.release]
-            release = hop.target.release
+            release = hop.path_hop.release
             given = {"source": "mine.tgz", "chart": "karpenter", "release": release}
             assert [(one.release, one.parameters, one.protects) for one in found] == [(release, given, True)] * (
                 by == "helm"

@@ -72,7 +72,7 @@ def test_where_nothing_lies_between_both_are_raised_together() -> None:
     )
 
 
-def test_its_bad_patch_and_its_way_back(table: Table) -> None:
+def test_its_bad_patch_and_its_rollback(table: Table) -> None:
     bad = release(f"{NEXT_MINOR}.2")
     assert [row.why for row in releases.bad_reasons(bad, table=table)] == ["forgets its nodes"]
     (hop,) = path(NEWEST, kubernetes=HIGHEST, table=table).hops

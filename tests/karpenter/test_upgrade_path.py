@@ -113,8 +113,8 @@ def test_a_hop_in_full() -> None:
         kubernetes_fits=True,
         rollback_to=(release("1.0.14"), release("1.0.9")),
         rollback_caveats=(
-            "That 1.0.9 can take over is inferred from its commit about downgrades; no guide describes this way back",
-            "No way back below 1.0",
+            "That 1.0.9 can take over is inferred from its commit about downgrades; no guide describes this rollback",
+            "No rollback below 1.0",
         ),
         mandatory=False,
         why="1.1 removes v1beta1. Upgrade to it on its own, so that a failure has one cause",

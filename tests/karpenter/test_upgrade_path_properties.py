@@ -53,7 +53,7 @@ def beyond(target: Release, minor: str) -> bool:
 
 
 @given(PLACES)
-def test_every_stop_is_left_from_a_patch_with_a_way_back(place: Place) -> None:
+def test_every_stop_is_left_from_a_patch_with_a_rollback(place: Place) -> None:
     for hop in walked(place).hops:
         row = releases.row_of(hop.start)
         if row.leave_from and stop_of(hop.start) != stop_of(hop.release):

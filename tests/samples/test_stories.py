@@ -67,7 +67,7 @@ def test_hops_are_in_the_order_of_the_road(story, report):
 
 
 def test_the_open_blockers_of_the_next_hop(story, report):
-    following = report.target.path[0].hop if report.target.path else ""
+    following = report.target.path[0].name if report.target.path else ""
     found = {finding.id for finding in report.checks if finding.hop == following and finding.open_blocker}
     assert found == set(EXPECTED[story.name].blockers)
 

@@ -15,7 +15,7 @@ from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
 from migrations_app.karpenter import kinds
 
 GATE_SECONDS = 3600
-NO_WAY_BACK = "nothing undoes this: the object, its claims and its nodes are gone"
+IRREVERSIBLE = "nothing undoes this: the object, its claims and its nodes are gone"
 
 action = Action(
     __name__,
@@ -97,7 +97,7 @@ def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
         risk="destructive",
         manager=reverting_tool(old_pool.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
-        note=pools.joined(NO_WAY_BACK, pools.source_note(old_pool.metadata)),
+        note=pools.joined(IRREVERSIBLE, pools.source_note(old_pool.metadata)),
     )
 
 

@@ -49,7 +49,7 @@ def rollback_problem(running: Release | None, to: Release | None) -> str:
         return "the release of a revision is not known, so nothing tells whether it can be gone back to"
     if running.minor == to.minor or to in rollback_targets(running):
         return ""
-    return f"the tables know no way back from {running} to {to}"
+    return f"no rollback from {running} to {to} is known to work"
 
 
 def repair_of_newest(*, worked_before: bool, chart: str) -> str:

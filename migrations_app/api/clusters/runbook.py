@@ -98,7 +98,7 @@ def _accepted_format(request: Request) -> str:
 
 
 def _of_hop(plan: Runbook, hop: str) -> Runbook:
-    hops = tuple(runbook_hop for runbook_hop in plan.hops if runbook_hop.target.hop == hop)
+    hops = tuple(runbook_hop for runbook_hop in plan.hops if runbook_hop.path_hop.name == hop)
     if not hops:
         raise ValidationError({"hop": [ErrorDetail("Not a hop of the path.", code="unknown_hop")]})
     return msgspec.structs.replace(plan, hops=hops)

@@ -130,8 +130,8 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
         ),
         rollback_to=(RollbackTarget("1.0", since="1.0.9"),),
         rollback_caveats=(
-            "That 1.0.9 can take over is inferred from its commit about downgrades; no guide describes this way back",
-            "No way back below 1.0",
+            "That 1.0.9 can take over is inferred from its commit about downgrades; no guide describes this rollback",
+            "No rollback below 1.0",
         ),
         bad=(BadPatch("1.1.0", "1.1.3", NEVER_REGISTERED, "1.1.4"),),
         sources=(GUIDE, "aws/karpenter-provider-aws#8320", "aws/karpenter-provider-aws#7619"),

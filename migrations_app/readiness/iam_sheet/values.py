@@ -78,7 +78,7 @@ class IamPatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IamColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """A release: the running one, whose `hop` is empty, or one that the path lands on."""
+    """A release: the running one, whose `hop` is empty, or the target of one of its hops."""
 
     release: str
     hop: str = ""

@@ -76,7 +76,7 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _hops(report: Report) -> Iterator[str]:
-    releases = {hop.hop: hop.release for hop in report.target.path}
+    releases = {hop.name: hop.release for hop in report.target.path}
     if report.hops:
         yield from table(
             ("Hop", "Target version", "Verdict", "Done", "Checks"),
@@ -95,7 +95,7 @@ def _hops(report: Report) -> Iterator[str]:
 
 
 def _findings(report: Report) -> Iterator[str]:
-    releases = {hop.hop: hop.release for hop in report.target.path}
+    releases = {hop.name: hop.release for hop in report.target.path}
     for hop in report.hops:
         findings = [f for f in report.checks if f.hop == hop.hop and f.status in OPEN]
         if hop.hop in releases:

@@ -56,7 +56,7 @@ def _head(plan: Runbook) -> Iterator[str]:
     running = text(plan.cluster.karpenter_version or "unknown release")
     yield f"- From: {running}, objects: {STAGES[plan.cluster.stage]}"
     yield f"- To: {text(plan.target or 'none')}"
-    yield f"- By: {text(path_line(hop.target for hop in plan.hops) or nothing_left(plan))}"
+    yield f"- By: {text(path_line(hop.path_hop for hop in plan.hops) or nothing_left(plan))}"
     if plan.known_up_to:
         yield f"- Known: releases up to {text(str(plan.known_up_to))}"
     yield f"- Read: {text(plan.scanned_at)}{'' if plan.complete else ', only in part'}"
@@ -65,8 +65,8 @@ def _head(plan: Runbook) -> Iterator[str]:
 
 
 def _hop(view: HopView) -> Iterator[str]:
-    hop, target = view.hop, view.hop.target
-    yield f"## {view.at}. Hop {target.hop}: upgrade to {text(target.release)}"
+    hop, target = view.hop, view.hop.path_hop
+    yield f"## {view.at}. Hop {target.name}: upgrade to {text(target.release)}"
     yield ""
     yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""

@@ -39,7 +39,7 @@ def _head(plan: Runbook) -> Iterator[str]:
     yield f"Cluster  {plain(facts.name)}"
     yield f"From     {plain(facts.karpenter_version or 'unknown release')}, objects: {STAGES[facts.stage]}"
     yield f"To       {plain(plan.target or 'none')}"
-    yield f"By       {path_line(hop.target for hop in plan.hops) or nothing_left(plan)}"
+    yield f"By       {path_line(hop.path_hop for hop in plan.hops) or nothing_left(plan)}"
     if plan.known_up_to:
         yield f"Known    releases up to {plan.known_up_to}"
     yield f"Read     {plain(plan.scanned_at)}{'' if plan.complete else ', only in part'}"
@@ -48,9 +48,9 @@ def _head(plan: Runbook) -> Iterator[str]:
 
 def _hop(view: HopView) -> Iterator[str]:
     yield ""
-    hop, target = view.hop, view.hop.target
+    hop, target = view.hop, view.hop.path_hop
     verdict = VERDICTS[hop.verdict].upper()
-    yield f"{view.at}. Hop {target.hop} -> {plain(target.release)}  {verdict}  {hop.done_percent} % done"
+    yield f"{view.at}. Hop {target.name} -> {plain(target.release)}  {verdict}  {hop.done_percent} % done"
     yield f"   {plain(hop.next.safe)}. Next: {plain(hop.next.do)}"
     yield from (f"   {plain(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop)))
     for question in view.questions:

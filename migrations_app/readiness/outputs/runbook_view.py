@@ -161,8 +161,8 @@ def _questions(
     """Yields the unknown findings of a hop. `first_hops` records the hop of each, so that its commands are printed
     once."""
     for group in hop.unknown_by_reason(cluster):
-        earlier = first_hops.setdefault(group.summary, hop.target.hop)
-        first = earlier == hop.target.hop
+        earlier = first_hops.setdefault(group.summary, hop.path_hop.name)
+        first = earlier == hop.path_hop.name
         commands = _commands(group.remedies, step=f"{at}.0", files=files, most=ITEM_LINES) if first else ()
         yield QuestionView(group.summary, check_ids(group), "" if first else earlier, commands)
 

@@ -98,7 +98,7 @@ def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
 
 
 def _release(hop: HopLine, report: Report) -> str:
-    return next((report_hop.release for report_hop in report.target.path if report_hop.hop == hop.hop), "")
+    return next((report_hop.release for report_hop in report.target.path if report_hop.name == hop.hop), "")
 
 
 def _next_step_line(hop: HopLine, findings: list[Finding], *, report: Report) -> Iterator[str]:

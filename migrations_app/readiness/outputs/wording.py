@@ -160,7 +160,7 @@ def karpenter_line(report: Report) -> str:
 
 def path_line(hops: Iterable[ReportHop]) -> str:
     """Returns `0.32 (0.32.10), 0.33+ (0.37.8)`: each hop and its target version."""
-    return ", ".join(f"{hop.hop} ({hop.release})" for hop in hops)
+    return ", ".join(f"{hop.name} ({hop.release})" for hop in hops)
 
 
 def nodes_line(report: Report) -> str:

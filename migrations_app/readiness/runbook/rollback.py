@@ -19,7 +19,7 @@ class IrreversibleEffect(msgspec.Struct, frozen=True):
     checks: tuple[str, ...] = ()
 
 
-def way_back(hop: ReportHop, start: str, *, keeper: str = "") -> str:
+def rollback_targets(hop: ReportHop, start: str, *, keeper: str = "") -> str:
     """The releases that can take over again: the one that ran before the hop, then the others, newest first.
 
     `keeper` is the tool that delivers the controller, where what to do in its source is to be said.
@@ -53,9 +53,9 @@ def rollback_commands(hop: ReportHop, start: str, *, installed: InstallationFact
     return rollback_lines(installed.release, installed.namespace)
 
 
-def no_way_back(hop: ReportHop, start: str) -> tuple[IrreversibleEffect, ...]:
+def impossible_rollback(hop: ReportHop, start: str) -> tuple[IrreversibleEffect, ...]:
     """That the release before the hop cannot take over again; empty if it can."""
     if start in hop.rollback_to:
         return ()
     limit = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
-    return (IrreversibleEffect(f"{limit} take over again from {hop.release}", way_back(hop, start)),)
+    return (IrreversibleEffect(f"{limit} take over again from {hop.release}", rollback_targets(hop, start)),)

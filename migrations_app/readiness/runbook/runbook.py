@@ -46,12 +46,12 @@ class DoneEarlier(msgspec.Struct, frozen=True):
     seen_again: bool = False
 
 
-class RunbookHop(msgspec.Struct, frozen=True, kw_only=True, rename={"target": "lands"}):
+class RunbookHop(msgspec.Struct, frozen=True, kw_only=True, rename={"path_hop": "lands"}):
     """One hop, its verdict now, and the work. `starts` is empty where the running release is not known; `steps` are the
     open findings, and a stage names those that belong to it."""
 
     starts: str
-    target: ReportHop
+    path_hop: ReportHop
     verdict: Verdict
     done_percent: int
     next: Next
@@ -117,13 +117,13 @@ def runbook(report: Report) -> Runbook:
             report,
             hop,
             start=start,
-            line=lines[hop.hop],
+            line=lines[hop.name],
             helm_walk=helm_walk,
             values_walk=values_walk,
             earlier_hops=earlier_hops,
         )
         hops.append(runbook_hop)
-        earlier_hops.add(hop.hop, report.checks)
+        earlier_hops.add(hop.name, report.checks)
     return Runbook(
         cluster=report.cluster,
         scanned_at=report.scanned_at,
@@ -167,13 +167,13 @@ def _hop(
     values_walk: ValuesWalk,
     earlier_hops: _EarlierHops,
 ) -> RunbookHop:
-    judged = tuple(finding for finding in report.checks if finding.hop == hop.hop)
+    judged = tuple(finding for finding in report.checks if finding.hop == hop.name)
     upgrades = helm_walk.next_hop(judged, start=start, target_release=hop.release)
     to_do = sorted((finding for finding in judged if not finding.asked_earlier), key=work_sort_key)
     findings = tuple(with_upgrade_notes(finding, upgrades) for finding in without_repeats(to_do))
     return RunbookHop(
         starts=start,
-        target=hop,
+        path_hop=hop,
         verdict=line.verdict,
         done_percent=line.done_percent,
         next=_next(line.verdict, findings, hop=hop, cluster=report.cluster.name, before=earlier_hops.last),
@@ -187,7 +187,7 @@ def _hop(
             parts=parts_by_check(judged, release=hop.release),
             late=last_before_upgrade(judged, release=hop.release),
             guards=earlier_hops.last is None,
-            rewrites=hop.hop == CONVERTED and hop is not report.target.path[-1],
+            rewrites=hop.name == CONVERTED and hop is not report.target.path[-1],
         ),
         steps=tuple(sorted((finding for finding in findings if finding.status in OPEN_STATUSES), key=work_sort_key)),
         done_earlier=tuple(earlier_hops.done(judged)),

@@ -23,7 +23,12 @@ from migrations_app.readiness.runbook.helm_upgrade import (
     controller_commands,
     crd_commands,
 )
-from migrations_app.readiness.runbook.rollback import IrreversibleEffect, no_way_back, rollback_commands, way_back
+from migrations_app.readiness.runbook.rollback import (
+    IrreversibleEffect,
+    impossible_rollback,
+    rollback_commands,
+    rollback_targets,
+)
 from migrations_app.readiness.runbook.work_order import (
     CRDS_INSTALLED_CHECK,
     DRIFT_HOLD_CHECKS,
@@ -107,7 +112,7 @@ def stages(
     late_ids = last_before_upgrade(ordered, release=hop.release) if late is None else late
     before = [finding for finding in by_part["before"] if finding.id not in late_ids]
     flux_delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
-    back = way_back(hop, start, keeper=installed.kept_by if installed else "")
+    back = rollback_targets(hop, start, keeper=installed.kept_by if installed else "")
     resumed = tuple(_resume_stages(ordered, back=back))
     flux = tuple(stage for stage in resumed if flux_delivers and stage.commands[0].how == "flux")
     upgrades_before = bool(hop_upgrades.before or hop_upgrades.before_crds)
@@ -234,7 +239,7 @@ def _upgrade_stages(
         checks=tuple(finding.id for finding in crds_open),
         commands=(*crd_commands(hop.release, charts, values=upgrades.crds), *actions),
         back=still_runs,
-        no_return=_losses(hop.hop, "crds"),
+        no_return=_losses(hop.name, "crds"),
     )
     value_findings = [finding for finding in findings if finding.id != CRDS_INSTALLED_CHECK]
     if _any_applies(value_findings):
@@ -247,7 +252,7 @@ def _upgrade_stages(
         back=back,
         back_commands=rollback_commands(hop, start, installed=charts),
         caveats=hop.caveats,
-        no_return=(*_losses(hop.hop, "controller"), *no_way_back(hop, start)),
+        no_return=(*_losses(hop.name, "controller"), *impossible_rollback(hop, start)),
     )
 
 
@@ -297,7 +302,7 @@ def _stages_after(findings: list[Finding], hop: ReportHop, *, back: str) -> Iter
     """The stages of the work after the upgrade, by phase; also for a phase that only has something irreversible."""
     for phase in PHASES:
         in_phase = [finding for finding in findings if finding.phase == phase]
-        losses = _losses(hop.hop, phase) if phase in PHASES_AFTER else ()
+        losses = _losses(hop.name, phase) if phase in PHASES_AFTER else ()
         if in_phase or losses:
             any_open = any(finding.status in OPEN_STATUSES for finding in in_phase)
             does = _TITLES_AFTER[phase] if any_open or not losses else f"{_TITLES_AFTER[phase]}: {_NO_WORK_HERE}"

@@ -107,9 +107,8 @@ def request_release(loaded: LoadedJourney, person: Person, *, by: Actor, resumes
         hold.asked_for, hold.asked_after = RELEASED, step_rollouts.newest_link(loaded.row)
         event = JourneyEvent(verb="journey.release_asked", by=by)
         store(loaded, loaded.progress, event=event, columns={"needs_person": False})
-    if (
-        may_start(person_over_cluster(person, loaded.row.cluster_id)) is None
-    ):  # else with the rights of the hold's person
+    # Who may not start rollouts here leaves the rights of who asked for the hold.
+    if may_start(person_over_cluster(person, loaded.row.cluster_id)) is None:
         for name, value in _asked_by(person).items():
             setattr(hold, name, value)
     hold.resumes = resumes

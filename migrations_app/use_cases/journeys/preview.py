@@ -117,8 +117,11 @@ def _compose(loaded: LoadedJourney) -> WorkToEnqueue:
         ]
         progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=step.protects) for step in steps))
         columns = {
-            "hop": hop.target.hop, "starts": hop.starts, "target_release": hop.target.release, "snapshot_id": snapshot,
-        }  # fmt: skip
+            "hop": hop.path_hop.name,
+            "starts": hop.starts,
+            "target_release": hop.path_hop.release,
+            "snapshot_id": snapshot,
+        }
         store(loaded, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
     return WorkToEnqueue(drafts=drafts, again=not drafts)
 
@@ -144,7 +147,7 @@ def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], s
 def _changes_to_commit(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
     """The change that a person commits, by chart, if the object that installs the chart comes from a repository."""
     carriers = report.cluster.installed.carriers if report.cluster.installed else ()
-    start, target_release = parse(hop.starts), parse(hop.target.release)
+    start, target_release = parse(hop.starts), parse(hop.path_hop.release)
     if carriers is UNSET or start is None or target_release is None:
         return
     for carrier in carriers:

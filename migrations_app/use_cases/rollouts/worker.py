@@ -90,8 +90,8 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
         with connect_writer(row.cluster) as writer:
             refuse_other_cluster(work, writer)
             return _work(work, HelmWriter(writer, work) if runs_helm(plan) else writer)
-    except StopRequested as stop_request:
-        return _stop(work, stop_request)
+    except StopRequested as stop:
+        return _stop(work, stop)
     except RolloutHalted as halt:
         return _halt(work, halt)
     except ReadError as reason:
@@ -179,8 +179,8 @@ def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
     try:
         if not open_outcome:
             _check_for_stop_request(work)
-    except StopRequested as stop_request:
-        return _stop(work, stop_request)
+    except StopRequested as stop:
+        return _stop(work, stop)
     since = work.row.unknown_since or timezone.now()
     if timezone.now() - since >= UNREACHABLE_TIMEOUT:
         words = f"no answer for {int(UNREACHABLE_TIMEOUT.total_seconds() // 60)} minutes: {reason.message}"

@@ -109,7 +109,7 @@ def page_of_campaign(
         "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
         "polled": board.row.state in presenter.POLLED,
         "refused": refused,
-        "said_accepted": request.POST.getlist("accepted"),
+        "accepted_before": request.POST.getlist("accepted"),
     }
     return render(request, "campaign/page.html", context, status=status)
 

@@ -84,7 +84,7 @@ class RailStop:
 
 def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
     """Returns the upgrades in the order of the path; exactly one is chosen if there are any."""
-    path_hops = {path_hop.hop: path_hop for path_hop in report.target.path}
+    path_hops = {path_hop.name: path_hop for path_hop in report.target.path}
     names = [line.hop for line in report.hops]
     chosen_hop = (
         chosen if chosen in names else next((name for name in names if name in path_hops), names[-1] if names else "")
@@ -113,7 +113,7 @@ def _hop(line: HopLine, path_hop: ReportHop | None, *, report: Report, chosen: b
 
 def _place(line: HopLine, path_hop: ReportHop | None, *, first: str) -> HopPlace:
     if path_hop is not None:
-        return "now" if path_hop.hop == first else "later"
+        return "now" if path_hop.name == first else "later"
     return "done" if first or line.verdict in ("done", "in_progress") else "now"
 
 

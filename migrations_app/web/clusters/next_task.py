@@ -176,7 +176,7 @@ def _fixed_before(hop: Hop, warnings: list[FindingGroup]) -> list[FindingGroup]:
 
 
 def _crds(hop: Hop, report: Report) -> tuple[Remedy, ...]:
-    steps = next((runbook_hop for runbook_hop in runbook(report).hops if runbook_hop.target.hop == hop.hop), None)
+    steps = next((runbook_hop for runbook_hop in runbook(report).hops if runbook_hop.path_hop.name == hop.hop), None)
     stages = steps.stages if steps else ()
     crd_stages = [stage for stage in stages if stage.part == "land" and stage.phase == "crds" and stage.commands]
     return crd_stages[-1].commands if crd_stages else ()

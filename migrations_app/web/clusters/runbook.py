@@ -73,7 +73,7 @@ def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def _chosen_hop(full_runbook: Runbook, hop: str) -> RunbookHop | None:
     """The requested hop, else the next one; None at the end of the path."""
     return next(
-        (runbook_hop for runbook_hop in full_runbook.hops if runbook_hop.target.hop == hop),
+        (runbook_hop for runbook_hop in full_runbook.hops if runbook_hop.path_hop.name == hop),
         next(iter(full_runbook.hops), None),
     )
 
@@ -121,7 +121,7 @@ def _download(full_runbook: Runbook, runbook_hop: RunbookHop | None, *, extent: 
         raise Http404("no such plan")
     hops = (runbook_hop,) if extent == "hop" and runbook_hop else full_runbook.hops
     text = runbook_markdown.render(msgspec.structs.replace(full_runbook, hops=hops))
-    target_release = hops[-1].target.release if hops else "done"
+    target_release = hops[-1].path_hop.release if hops else "done"
     name = _NOT_IN_FILES.sub("-", f"{full_runbook.cluster.name[:80]}-karpenter-{target_release}-plan")
     disposition = content_disposition_header(as_attachment=True, filename=f"{name}.md")
     return HttpResponse(

@@ -9,7 +9,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
 from tests.actions.on_server import installed, plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, bodies, steps_of
-from tests.actions.way_back import done, lasting, taken_back
+from tests.actions.whole_rollouts import done, lasting, roll_back
 from tests.builders.clusters import a_cluster
 from tests.builders.pools import AUTO_MODE, GONE, REFERENCE, a_pool, a_provisioner
 
@@ -120,7 +120,7 @@ def test_on_a_real_server_budgets_come_back_exactly_as_they_were(server):  # A19
         (NO_NODES, text(one["spec"].get("disruption", {}).get("budgets"))) for one in before
     ]
     assert previewed(cluster, NAME).cause_code == "nothing_to_do"
-    taken_back(cluster, row)
+    roll_back(cluster, row)
     assert now() == [lasting(one) for one in before]
 
     done(cluster, NAME)

@@ -12,7 +12,7 @@ from migrations_app.use_cases.clusters.registration import Details, register_kub
 from tests.actions.delivered import AUTOMATED, FROM_GIT, application, definitions, helm_release, kustomization
 from tests.actions.on_server import previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, bodies, steps_of
-from tests.actions.way_back import done, lasting, taken_back
+from tests.actions.whole_rollouts import done, lasting, roll_back
 from tests.builders.clusters import a_cluster
 from tests.deploy.roles import bound_in
 
@@ -115,7 +115,7 @@ def test_on_a_real_server_all_come_back_exactly_as_they_were(server):  # A19, A2
     row = done(cluster, "resume_deliveries")
     assert now() == [lasting(one) for one in before]
 
-    taken_back(cluster, row)  # the way back of a resume is the pause
+    roll_back(cluster, row)  # the rollback of a resume is the pause
     assert now() == still
     done(cluster, "resume_deliveries")
     assert now() == [lasting(one) for one in before]

@@ -7,7 +7,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.use_cases.rollouts.backups import diffs_of
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
-from tests.actions.way_back import CRDS, done, lasting, sent, taken_back
+from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, sent
 from tests.builders.clusters import a_cluster, helm_crds
 from tests.builders.pools import a_machine, a_pool, a_provisioner, a_template
 
@@ -112,8 +112,8 @@ def test_on_a_real_server_objects_go_before_their_crds_and_all_come_back(server)
     assert [one["metadata"]["name"] for one in server.admin.items(CRDS)] == [
         "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh",
     ]  # fmt: skip
-    taken_back(cluster, second)
-    taken_back(cluster, first)
+    roll_back(cluster, second)
+    roll_back(cluster, first)
     assert len(server.admin.items(CRDS)) == 6
     after = [lasting(server.admin.get(path)) for path in paths]
     assert [one["spec"] for one in after] == [one["spec"] for one in before]

@@ -8,7 +8,7 @@ from migrations_app.actions.undo import restorable
 from migrations_app.samples.installation import admission_webhook
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, steps_of, target_of
-from tests.actions.way_back import done, lasting, sent, taken_back
+from tests.actions.whole_rollouts import done, lasting, roll_back, sent
 from tests.builders.clusters import a_cluster
 
 ACTION = "remove_stale_webhooks"
@@ -90,7 +90,7 @@ def test_on_a_real_server_they_go_and_come_back_as_they_were(server):  # A24, A2
     row = done(cluster, ACTION)
     assert sorted(sent(row)) == [("delete", MUTATING), ("delete", VALIDATING)]
     assert [server.admin.request("GET", path).status for path in paths] == [404, 404]
-    taken_back(cluster, row)
+    roll_back(cluster, row)
     after = [server.admin.get(path) for path in paths]
     assert all(one["metadata"]["annotations"].pop("karpdash.io/rollout") for one in after)
     assert all(one["metadata"]["annotations"].pop("karpdash.io/plan") for one in after)

@@ -1,4 +1,4 @@
-"""The way back: newest first, by the uid of what was made, and never over what somebody else wrote since (A35)."""
+"""A rollback: newest first, by the uid of what was made, and never over what somebody else wrote since (A35)."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from migrations_app.actions.patches import create_step, patch_step
 from migrations_app.actions.plan import Step
 from tests.actions.on_server import installed, plan_of, previewed, registered
 from tests.actions.scenes import a_scene
-from tests.actions.way_back import CRDS, done, sent, taken_back, way_back
+from tests.actions.whole_rollouts import CRDS, done, roll_back, rollback_preview, sent
 from tests.builders.clusters import a_cluster
 from tests.builders.pools import a_claim, a_pool
 
@@ -35,7 +35,7 @@ def bare(target: ObjectTarget) -> ObjectTarget:
 
 
 def back(*applied: Step, here=None, made=None, cluster=None) -> tuple[Step, ...]:
-    """The way back of these steps, newest first, where `here` is what the pool looks like now."""
+    """The rollback of these steps, newest first, where `here` is what the pool looks like now."""
     found = a_scene(cluster or a_cluster("1.0.8"))
     objects = {bare(POOL): here} if here is not None else {}
     return action.steps(replace(found, applied=applied, objects=objects, made=made or {}), {})
@@ -121,7 +121,7 @@ def test_a_replaced_node_stays_and_its_taint_is_taken_back():
     assert (left.title, left.change, undone.title) == ("Left as it is: Drain", None, "Undo: Weigh 7")
 
 
-def test_a_step_without_a_way_back_stops_it_unless_it_may_be_left():
+def test_a_step_without_a_rollback_stops_it_unless_it_may_be_left():
     final = msgspec.structs.replace(gone(), undo=None, undo_postconditions=(), note="It stays.")
     assert refused(final) == ("no_way_back", "this step cannot be undone: Delete")
     left, undone = back(msgspec.structs.replace(final, skippable=True), weighed(7), here=read(weight=7))
@@ -149,18 +149,18 @@ def test_on_a_real_server_marks_that_others_changed_are_not_taken_back(server): 
     row = done(cluster, "adopt_crds")
     name = {"meta.helm.sh/release-name": "theirs"}
     server.admin.patch(f"{CRDS}/nodepools.karpenter.sh", {"metadata": {"annotations": name}})
-    found = way_back(cluster, row)
+    found = rollback_preview(cluster, row)
     assert (found.state, found.cause_code) == ("expired", "changed")
     assert "nodepools.karpenter.sh was changed by others since" in found.cause
 
 
 @pytest.mark.apiserver
 @pytest.mark.django_db(transaction=True)
-def test_on_a_real_server_the_way_back_can_itself_be_taken_back(server):  # A35
+def test_on_a_real_server_a_rollback_can_itself_be_rolled_back(server):  # A35
     server.load_crds("beta")
     installed(server, "0.37.8")
     cluster = registered(server)
-    back_again = taken_back(cluster, taken_back(cluster, done(cluster, "adopt_crds")))
+    back_again = roll_back(cluster, roll_back(cluster, done(cluster, "adopt_crds")))
     assert len(sent(back_again)) == 3
     assert previewed(cluster, "adopt_crds").cause_code == "nothing_to_do"
 
@@ -172,4 +172,4 @@ def test_on_a_real_server_it_asks_for_what_the_first_way_asked_for(server):  # A
     installed(server, "0.37.8")
     cluster = registered(server)
     row = done(cluster, "adopt_crds")
-    assert set(plan_of(way_back(cluster, row)).needs) <= set(plan_of(row).needs)
+    assert set(plan_of(rollback_preview(cluster, row)).needs) <= set(plan_of(row).needs)

@@ -30,7 +30,7 @@ from tests.actions.delivered import (
 )
 from tests.actions.on_server import carried_out, gone, installed, previewed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
-from tests.actions.way_back import lasting, sent, way_back
+from tests.actions.whole_rollouts import lasting, rollback_preview, sent
 from tests.builders.clusters import a_cluster
 from tests.servers import crds
 
@@ -215,11 +215,11 @@ def test_a_value_that_looks_like_a_secret_stands_in_no_plan():  # T23
     assert "hunter2" not in msgspec.json.encode(step).decode()
 
 
-def test_where_the_tables_know_no_way_back_there_is_none():  # A35
+def test_where_the_tables_know_no_rollback_there_is_none():  # A35
     found = scene(helm_release("0.37.0"), version="0.37.0", edits=())
     (step,) = steps_of(NAME, found, release="1.1.0")
     assert (step.undo, step.undo_after, step.undo_postconditions) == (None, None, ())
-    assert "the tables know no way back from 1.1.0 to 0.37.0" in step.note
+    assert "no rollback from 1.1.0 to 0.37.0 is known to work" in step.note
     assert forecast_of(NAME, found, release="1.1.0").cannot_be_undone
     assert forecast_of(NAME, scene(), release="1.0.14").cannot_be_undone == ()
 
@@ -346,7 +346,7 @@ def test_on_a_real_server_the_object_changes_and_all_that_follows_is_waited_for(
     assert set(seen) == {("running", NEXT)}
     assert sent(row) == [("patch", "karpenter")]
 
-    back = way_back(cluster, row)
+    back = rollback_preview(cluster, row)
     carried_out(back, between=lambda: (brings(delivering), controller_follows(delivering, START)))
     assert (back.state, back.cause) == ("succeeded", "")
     assert lasting(delivering.admin.get(path)) == lasting(before)

@@ -70,7 +70,7 @@ def test_what_was_not_seen_is_kept_by_nobody(row):
     assert manager_of(case().inventory, row) == Managed("hand")
 
 
-def test_the_change_of_a_field_knows_its_way_back():
+def test_the_change_of_a_field_knows_its_reverse():
     (remedy,) = change_remedies(
         case({"spec.weight": 3}), [ROW], what="set it", line=merge_patch_of("spec.weight", 5), when="after"
     )

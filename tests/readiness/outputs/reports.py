@@ -57,7 +57,7 @@ def every_status() -> tuple[Finding, ...]:
 
 
 def report_hop(hop: str, release: str, **more: Any) -> ReportHop:
-    return ReportHop(hop=hop, release=release, kubernetes=KubernetesWindow("1.23", "1.29"), **more)
+    return ReportHop(name=hop, release=release, kubernetes=KubernetesWindow("1.23", "1.29"), **more)
 
 
 def a_report(findings: tuple[Finding, ...] | None = None, *, name: str = "prod-1", **more: Any) -> Report:

@@ -93,7 +93,7 @@ def covers(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def test_no_statement_is_added_that_another_one_of_the_plan_covers(name: str, way: str) -> None:
     found, before = report(name, way), list[dict[str, Any]]()
     for hop in found.target.path:
-        for policy in added(found, hop.hop):
+        for policy in added(found, hop.name):
             for statement in policy.statements:
                 assert [one["Sid"] for one in before if covers(one, statement)] == []
                 before.append(statement)
@@ -103,7 +103,7 @@ def test_no_statement_is_added_that_another_one_of_the_plan_covers(name: str, wa
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_given_once_and_every_role_keeps_its_quotas(name: str, way: str) -> None:
     found, inventory = report(name, way), learnt(name, way).inventory
-    policies = [one for hop in found.target.path for one in added(found, hop.hop)]
+    policies = [one for hop in found.target.path for one in added(found, hop.name)]
     assert [name for name, count in Counter(one.policy for one in policies).items() if count > 1] == []
     for one in policies:
         after = with_policy(inventory, one)
@@ -120,8 +120,8 @@ def test_every_name_is_given_once_and_every_role_keeps_its_quotas(name: str, way
 def test_however_policies_were_learnt_the_same_ones_are_added(name: str) -> None:
     """Node classes tell AWS which roles nodes have, which a bundle of an alpha cluster does not say."""
     found = [
-        [(hop.hop, one.policy, one.inline, one.statements) for hop in report(name, way).target.path
-         for one in added(report(name, way), hop.hop) if "instances" not in one.policy]
+        [(hop.name, one.policy, one.inline, one.statements) for hop in report(name, way).target.path
+         for one in added(report(name, way), hop.name) if "instances" not in one.policy]
         for way in ("bundle", "no role", "aws")
     ]  # fmt: skip
     assert found[0] == found[1]
@@ -133,7 +133,7 @@ def test_however_policies_were_learnt_the_same_ones_are_added(name: str) -> None
 def test_some_plan_adds_policies_at_several_hops() -> None:
     for way in WAYS:
         found = report("alpha_030", way)
-        assert len([hop for hop in found.target.path if added(found, hop.hop)]) > 2
+        assert len([hop for hop in found.target.path if added(found, hop.name)]) > 2
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -143,7 +143,7 @@ def test_a_runbook_prints_each_policy_once_in_a_hop(name: str, way: str) -> None
     for hop in runbook(found).hops:
         texts = [each.text for one in hop.steps for each in one.remedies if each.how == "iam"]
         lines = [line for text in texts for line in text.splitlines()]
-        for policy in added(found, hop.target.hop):
+        for policy in added(found, hop.path_hop.name):
             made = f"--policy-name {policy.policy} " if policy.role else f"make the policy {policy.policy} of"
             assert len([line for line in lines if made in line]) == 1
 

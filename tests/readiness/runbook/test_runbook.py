@@ -13,7 +13,7 @@ from tests.readiness.outputs.reports import a_report, any_reports, finding, repo
 def test_steps_come_in_the_order_of_the_work() -> None:
     (hop,) = runbook(a_report()).hops
     assert [found.id for found in hop.steps] == ["backup", "webhook", "gone", "note", "marks"]
-    assert (hop.target.release, hop.verdict, hop.done_percent) == ("0.37.8", "blocked", 28)
+    assert (hop.path_hop.release, hop.verdict, hop.done_percent) == ("0.37.8", "blocked", 28)
 
 
 def test_within_a_phase_blockers_come_first_and_failures_before_the_unknown() -> None:
@@ -77,7 +77,7 @@ def test_the_table_numbers_hops_and_stages() -> None:
 
 
 def test_the_markdown_is_a_list_to_tick_off() -> None:
-    target = report_hop("1.0", "1.0.9", kubernetes_fits=False, needs=("IAM first",), caveats=("no way back to alpha",))
+    target = report_hop("1.0", "1.0.9", kubernetes_fits=False, needs=("IAM first",), caveats=("no rollback to alpha",))
     found = (finding("gone", "fail", hop="1.0", evidence_total=3, evidence_exact=False),)
     report = a_report(found, target=Target("1.0.9", (target,)), hops=(hop_line("1.0", found),))
     lines = runbook_markdown.render(runbook(report)).splitlines()
@@ -85,7 +85,7 @@ def test_the_markdown_is_a_list_to_tick_off() -> None:
     assert "**Not ready: 1 blocker.** Next: Summary of gone" in lines
     assert "- Kubernetes 1.23 to 1.29: not supported: upgrade Kubernetes first" in lines
     assert "- Needs: IAM first" in lines
-    assert "- Before a rollback: no way back to alpha" in lines
+    assert "- Before a rollback: no rollback to alpha" in lines
     assert [line for line in lines if line.startswith("- [ ]")] == [
         "- [ ] fail, blocker: **Summary of gone** (`gone`)",
         "- [ ] Install the CRDs of 1.0.9",

@@ -25,7 +25,7 @@ AT_ONCE = 8
 OF_A_THING = 4
 """Lines of one thing to do: what is wrong, the first of its evidence, its command or file, and a share of its step."""
 AROUND = 55
-"""Lines beside the things to do: the head of the hop, its steps, the landing of both charts, and the ways back."""
+"""Lines beside the things to do: the head of the hop, its steps, the landing of both charts, and the rollbacks."""
 ALL = 1000
 CROWDED = [
     (clean.name, first, AT_ONCE)

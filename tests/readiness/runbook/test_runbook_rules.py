@@ -88,7 +88,7 @@ def changing(remedy: Remedy) -> list[str]:
 
 def every(found: Runbook) -> Iterator[tuple[str, RunbookStage, Finding | None, Remedy]]:
     for hop in found.hops:
-        yield from ((hop.target.hop, *row) for row in steps(hop))
+        yield from ((hop.path_hop.name, *row) for row in steps(hop))
 
 
 def test_there_are_enough_of_them_and_each_generation_is_among_them() -> None:
@@ -130,7 +130,7 @@ def test_versions_never_go_back(name: str) -> None:
             assert release is not None, version
             assert before is None or release >= before, (hop, chart, version)
             newest[chart] = release
-    releases = [parse(hop.target.release) for hop in found.hops]
+    releases = [parse(hop.path_hop.release) for hop in found.hops]
     assert all(one is not None for one in releases)
     assert releases == sorted(releases, key=lambda one: (one.major, one.minor_number, one.patch) if one else (0, 0, 0))
 
@@ -186,7 +186,7 @@ def test_nothing_is_deleted_before_its_successor_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_hop_ends_with_a_scan_and_tells_the_way_back(name: str) -> None:
+def test_every_hop_ends_with_a_scan_and_tells_the_rollback(name: str) -> None:
     for hop in plan(name).hops:
         assert [stage.part for stage in hop.stages][-1] == "verify"
         landing = [stage for stage in hop.stages if stage.part == "land" and stage.commands]
@@ -209,7 +209,7 @@ def test_every_change_of_an_object_says_what_is_seen_and_how_it_is_undone(name: 
 
 
 NO_WAY_BACK: frozenset[str] = frozenset()
-"""Checks whose changes do not tell their way back yet."""
+"""Checks whose changes do not tell their rollback yet."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -222,8 +222,8 @@ def test_a_later_hop_asks_for_nothing_that_an_earlier_one_asks_for(name: str) ->
                 continue
             for row in finding.evidence:
                 cause = (finding.id, row.kind, row.namespace, row.name, row.path, row.wanted)
-                assert cause not in told, (cause, told.get(cause), hop.target.hop)
-                told[cause] = hop.target.hop
+                assert cause not in told, (cause, told.get(cause), hop.path_hop.name)
+                told[cause] = hop.path_hop.name
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -156,7 +156,7 @@ def test_every_destructive_fix_is_that_of_a_check() -> None:
     assert [check for row in DESTRUCTIVE_FIXES for check in row.checks if check not in known] == []
 
 
-def test_a_release_that_does_not_support_the_kubernetes_is_no_way_back() -> None:
+def test_a_release_that_does_not_support_the_kubernetes_is_no_rollback_target() -> None:
     both = made(rollback_to=("0.37.8", "0.36.9"), rollback_unsupported=("0.36.9",))
     assert next(one.back for one in both if (one.part, one.phase) == ("land", "controller")) == (
         f"Back to 0.37.8, which ran before{BY_HELM}"

@@ -73,10 +73,10 @@ def test_what_nobody_can_tell_before_is_unknown_and_never_passes() -> None:
 def test_the_work_of_a_person_is_asked_for_once() -> None:
     plan = runbook(report("old_settings"))
     asked = [
-        (hop.target.hop, one.id) for hop in plan.hops for one in hop.steps if one.id == "metadata_reachable_for_pods"
+        (hop.path_hop.name, one.id) for hop in plan.hops for one in hop.steps if one.id == "metadata_reachable_for_pods"
     ]
     assert asked == [("1.0", "metadata_reachable_for_pods")]
-    told = {one.target.hop: one.done_earlier for one in runbook(report("alpha_030")).hops}
+    told = {one.path_hop.name: one.done_earlier for one in runbook(report("alpha_030")).hops}
     assert DoneEarlier("claims_not_drifted", "0.33+", seen_again=True) in told["1.0"]
     assert DoneEarlier("legacy_machines_gone", "0.33+") in told["1.0"]
 
@@ -91,7 +91,7 @@ def test_every_later_hop_begins_with_the_release_that_was_landed(name: str) -> N
 
 
 def _later(found: Report) -> list[str]:
-    return [hop.hop for hop in found.target.path[1:]]
+    return [hop.name for hop in found.target.path[1:]]
 
 
 @pytest.mark.parametrize("name", [one.name for one in CLEAN if one.version.startswith("0.")])

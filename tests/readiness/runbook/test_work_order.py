@@ -214,7 +214,7 @@ def test_no_command_before_the_landing_brings_the_controller_to_the_new_chart(cl
     """Over whole scans: every helm line of what is told before the landing, against the release of the hop."""
     early: list[str] = []
     for hop in hops(judged(clean, objects(clean))):
-        pinned = re.compile(rf"/karpenter --.*--version v?{re.escape(hop.target.release)}(?![\w.])")
+        pinned = re.compile(rf"/karpenter --.*--version v?{re.escape(hop.path_hop.release)}(?![\w.])")
         for stage in (one for one in hop.stages if one.part == "before"):
             every = (*stage.commands, *(remedy for one in hop.open_in(stage) for remedy in one.remedies))
             texts = [remedy.text for remedy in every if remedy.how == "helm"]
@@ -224,7 +224,7 @@ def test_no_command_before_the_landing_brings_the_controller_to_the_new_chart(cl
 
 def test_an_alpha_cluster_is_told_to_make_node_pools_before_anything_is_deleted() -> None:
     clean = next(one for one in CLEAN if one.name == "alpha-031")
-    (hop,) = [one for one in hops(judged(clean, objects(clean))) if one.target.hop == ALPHA_LEFT]
+    (hop,) = [one for one in hops(judged(clean, objects(clean))) if one.path_hop.name == ALPHA_LEFT]
     lines: list[str] = []
     for stage in hop.stages:
         own = [remedy for one in hop.open_in(stage) for remedy in one.remedies]

@@ -18,7 +18,7 @@ WRONG = "1.2.3"
 """A release that is neither the one before nor the one that the campaign leads to."""
 TOLD_BY_THE_CONTROLLER = ("Deployment", "Secret")
 ELSEWHERE = frozenset({"journey.after_ask", "journey.after_back"})
-"""Points on the way back alone, where tests/use_cases/journeys/test_on_server.py kills."""
+"""Points of a rollback alone, where tests/use_cases/journeys/test_on_server.py kills."""
 WAVES, BEGUN, COVERED, STARTED, DONE, STOPPED = 2, 2, 2, 2, 2, 1
 """How often each happens, however many workers are killed."""
 

@@ -15,7 +15,7 @@ from migrations_app.use_cases.journeys.lifecycle import (
 from migrations_app.use_cases.journeys.worker import advance_journey
 from migrations_app.use_cases.rollouts import preview, worker
 from tests.actions.on_server import QUICK, installed, put, registered
-from tests.actions.way_back import lasting
+from tests.actions.whole_rollouts import lasting
 from tests.builders.pools import a_pool
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.test_holds import paused

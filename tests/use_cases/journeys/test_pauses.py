@@ -67,7 +67,7 @@ def step(action="", *, release=""):
 
 def woven(*steps, names=(CARRIER, POOLS), here=None):
     hop = a_hop(*names)
-    reordered = [step(one.action, release=hop.target.release) if one.release else one for one in steps]
+    reordered = [step(one.action, release=hop.path_hop.release) if one.release else one for one in steps]
     found = with_pauses(reordered, hop, installed=here or installed(carrier()))
     return [(one.action or one.kind, one.parameters.get("deliveries")) for one in found]
 

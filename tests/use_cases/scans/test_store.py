@@ -39,7 +39,7 @@ def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=Non
             scanned_at=at,
             complete=True,
             parts=(r.PartLine(name="pods", seen=True, count=4, seconds=seconds),),
-            target=r.Target("1.0.14", (r.ReportHop(hop="0.33+", release="0.37.8", kubernetes=window),)),
+            target=r.Target("1.0.14", (r.ReportHop(name="0.33+", release="0.37.8", kubernetes=window),)),
             hops=(r.HopLine(hop="0.33+", verdict="blocked", done_percent=0, counts=counts),),
             checks=(finding(),) if findings is None else findings,
             nodes=r.NodeCounts(1, {"karpenter_alpha": 1}),

@@ -146,7 +146,7 @@ def test_a_cluster_that_was_never_scanned_has_a_page(ada, shop):
 def test_hostile_text_is_text(ada, shop):
     hop = a_report().target.path[0]
     hostile = ReportHop(
-        hop="0.32", release="0.32.10", kubernetes=hop.kubernetes, why=HOSTILE, needs=(HOSTILE,), caveats=(HOSTILE,)
+        name="0.32", release="0.32.10", kubernetes=hop.kubernetes, why=HOSTILE, needs=(HOSTILE,), caveats=(HOSTILE,)
     )
     installed = InstallationFacts(namespace=HOSTILE, release=HOSTILE, kept_by="argocd", keeper=HOSTILE)
     facts = ClusterFacts(

@@ -146,8 +146,10 @@ def test_the_order_of_the_work_is_that_of_the_runbook(name):
     report = report_on(name)
     for hop in runbook(report).hops:
         staged = [check for stage in hop.stages if stage.part == "before" for check in stage.checks]
-        judged = [finding for finding in report.checks if finding.hop == hop.target.hop and not finding.asked_earlier]
-        ordered = [finding.id for finding in in_stage_order(judged, release=hop.target.release)]
+        judged = [
+            finding for finding in report.checks if finding.hop == hop.path_hop.name and not finding.asked_earlier
+        ]
+        ordered = [finding.id for finding in in_stage_order(judged, release=hop.path_hop.release)]
         assert [check for check in ordered if check in staged] == staged
 
 

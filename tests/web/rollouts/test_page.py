@@ -244,7 +244,7 @@ def test_what_needs_attention_asks_for_words(ada, shop):  # A09
     assert "Cluster identity mismatch." in text(answer)
 
 
-def test_what_ended_offers_its_way_back(ada, shop):  # A35
+def test_what_ended_offers_its_rollback(ada, shop):  # A35
     row = a_rollout(shop, state="failed", author=ada.user)
     assert buttons(page(ada, row)) == {}
     a_line(row)

@@ -22,11 +22,11 @@ def sent_away(client: Client, path: str = "/sign-in/oidc", **query: str) -> str:
     return answer.url
 
 
-def way_back(client: Client, house: IdentityProvider, *, path: str = "/sign-in/oidc", **query: str) -> str:
+def callback_address(client: Client, house: IdentityProvider, *, path: str = "/sign-in/oidc", **query: str) -> str:
     """The address here that the provider sends the browser to."""
     return house.authorize(sent_away(client, path, **query)).removeprefix("http://testserver")
 
 
 def signed_in(client: Client, house: IdentityProvider, **query: str):
     """The answer to the browser that came back."""
-    return client.get(way_back(client, house, **query))
+    return client.get(callback_address(client, house, **query))

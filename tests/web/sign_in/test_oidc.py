@@ -12,7 +12,7 @@ from migrations_app.models.audit import AuditEvent
 from tests.builders.rows import a_cluster
 from tests.servers.identity_provider import CLIENT
 from tests.web.pages import text
-from tests.web.sign_in.provider import sent_away, signed_in, way_back
+from tests.web.sign_in.provider import callback_address, sent_away, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -88,7 +88,7 @@ def is_in_after(provider) -> bool:
 )
 def test_a_token_that_does_not_hold_is_refused(provider, told):
     client = Client()
-    back = way_back(client, provider)
+    back = callback_address(client, provider)
     provider.next(**told)
     answer = client.get(back)
     assert (answer.status_code, answer.url, is_in(client)) == (302, "/login", False)
@@ -99,7 +99,7 @@ def test_a_token_that_does_not_hold_is_refused(provider, told):
 
 def test_an_answer_counts_once_and_only_in_the_browser_that_asked(provider):
     client, other = Client(), Client()
-    back = way_back(client, provider)
+    back = callback_address(client, provider)
     sent_away(other)
     assert (other.get(back).url, is_in(other)) == ("/login", False)
     client.get(back)

@@ -10,7 +10,7 @@ from migrations_app.models.account import Identity
 from migrations_app.models.audit import AuditEvent
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from tests.web.pages import text
-from tests.web.sign_in.provider import sent_away, signed_in, way_back
+from tests.web.sign_in.provider import callback_address, sent_away, signed_in
 
 pytestmark = pytest.mark.django_db
 AGAIN = "/sign-in/oidc/again"
@@ -29,7 +29,7 @@ def is_fresh(client) -> bool:
 
 
 def proven(client, provider):
-    return client.get(way_back(client, provider, path=AGAIN, next="/rollouts/"))
+    return client.get(callback_address(client, provider, path=AGAIN, next="/rollouts/"))
 
 
 def test_the_page_offers_the_provider_and_no_password(olga):
@@ -86,7 +86,7 @@ def test_an_answer_that_proves_nothing(olga, provider, claims):
 
 
 def test_the_answer_counts_once_and_for_that_person_only(olga, provider, admin_user):
-    back = way_back(olga, provider, path=AGAIN)
+    back = callback_address(olga, provider, path=AGAIN)
     kept = olga.session["oidc"]
     other = Client()
     other.force_login(admin_user)
@@ -99,7 +99,7 @@ def test_the_answer_counts_once_and_for_that_person_only(olga, provider, admin_u
 
 
 def test_who_is_closed_in_the_middle_is_out(olga, provider):
-    back = way_back(olga, provider, path=AGAIN)
+    back = callback_address(olga, provider, path=AGAIN)
     User.objects.update(is_active=False)
     assert (olga.get(back).url, olga.get("/sign-in-again").status_code) == ("/login", 302)
 

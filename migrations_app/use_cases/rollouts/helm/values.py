@@ -52,7 +52,7 @@ def hop_changes(
 
 def _check_edits(report: Report, *, chart: str, start: Release, target_release: Release) -> ValueEdits:
     """The changes of that chart's values that the checks of the hop require together with the upgrade."""
-    hop = next((hop.hop for hop in report.target.path if hop.release == str(target_release)), "")
+    hop = next((hop.name for hop in report.target.path if hop.release == str(target_release)), "")
     findings = [check for check in report.checks if check.hop == hop]
     upgrade = HelmWalk(report.cluster.installed).next_hop(
         findings, start=str(start), target_release=str(target_release)

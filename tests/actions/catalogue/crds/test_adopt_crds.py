@@ -8,7 +8,7 @@ from migrations_app.karpenter import labels
 from migrations_app.readiness import stage
 from migrations_app.samples.installation import Crds, crds
 from tests.actions.on_server import installed, registered
-from tests.actions.way_back import CRDS, done, lasting, sent, taken_back
+from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, sent
 from tests.builders.clusters import ACluster, a_cluster
 
 NAMES = ["ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh", "nodepools.karpenter.sh"]
@@ -113,5 +113,5 @@ def test_on_a_real_server_the_marks_come_and_go(server):  # A24, A27, A35
     assert [one["metadata"]["annotations"] for one in after] == [OWNER] * 3
     assert [one["metadata"]["labels"] for one in after] == [{labels.APP_MANAGED_BY: "Helm"}] * 3
     assert sorted(sent(row)) == [("patch", name) for name in NAMES]
-    taken_back(cluster, row)
+    roll_back(cluster, row)
     assert [lasting(one) for one in server.admin.items(CRDS)] == [lasting(one) for one in before]

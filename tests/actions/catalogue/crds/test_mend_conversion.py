@@ -23,7 +23,7 @@ from migrations_app.use_cases.rollouts.lifecycle import start
 from tests import upstream
 from tests.actions.on_server import plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, steps_of
-from tests.actions.way_back import CRDS, lasting, sent, taken_back
+from tests.actions.whole_rollouts import CRDS, lasting, roll_back, sent
 from tests.builders.clusters import a_cluster
 from tests.collect.test_missing_conversion import CLASS, POOL
 from tests.fakes.conversion_webhook import service_webhook
@@ -287,7 +287,7 @@ def test_on_a_real_server_the_lists_answer_again(server):  # D5, A24, A27, A28, 
         assert {"/conversion/karpenter.sh", "/conversion/karpenter.k8s.aws"} == set(calls)
         assert previewed(cluster, ACTION).cause_code == "nothing_to_do"
 
-        taken_back(cluster, row)
+        roll_back(cluster, row)
         after = {one["metadata"]["name"]: one for one in server.admin.items(CRDS)}
         assert {name: lasting(one) for name, one in after.items()} == {
             name: lasting(one) for name, one in before.items()

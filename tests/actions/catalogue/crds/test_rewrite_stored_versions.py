@@ -6,7 +6,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.karpenter import labels
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, bodies, forecast_of, steps_of
-from tests.actions.way_back import CRDS, done, sent, taken_back
+from tests.actions.whole_rollouts import CRDS, done, roll_back, sent
 from tests.builders.clusters import ACluster, a_cluster, helm_crds
 from tests.builders.pools import a_class, a_pool
 from tests.fakes.conversion_webhook import conversion_webhook
@@ -108,6 +108,6 @@ def test_on_a_real_server_what_was_stored_as_v1beta1_is_stored_as_v1(server):  #
         assert server.admin.get(crd)["status"]["storedVersions"] == ["v1"]
         now = server.admin.get(pools)["metadata"]
         assert (now["annotations"][labels.STORED_VERSION_DONE], now["resourceVersion"] != before) == ("true", True)
-        taken_back(cluster, row)
+        roll_back(cluster, row)
         assert server.admin.get(crd)["status"]["storedVersions"] == ["v1beta1", "v1"]
         assert labels.STORED_VERSION_DONE not in server.admin.get(pools)["metadata"]["annotations"]

@@ -14,7 +14,7 @@ from tests import upstream
 from tests.actions import charts
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, forecast_of, steps_of
-from tests.actions.way_back import CRDS, done, lasting, sent, taken_back, way_back
+from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, rollback_preview, sent
 from tests.builders.clusters import a_cluster, helm_crds
 from tests.builders.pools import a_class, a_pool, a_provisioner
 from tests.fakes.conversion_webhook import conversion_webhook
@@ -74,7 +74,7 @@ def test_the_stored_version_moves_and_what_the_controller_wrote_stays():
     assert [one["storage"] for one in step.undo.body["spec"]["versions"]] == [False, True]
 
 
-def test_on_the_way_back_a_version_that_was_new_and_stored_stays_served():
+def test_in_a_rollback_a_version_that_was_new_and_stored_stays_served():
     bare = helm_crds("0.33.5")
     (step, *_) = ask(**to_1_0(docs=bare, cluster=a_cluster("0.37.8")))
     back = {one["name"]: one["storage"] for one in step.undo.body["spec"]["versions"]}
@@ -189,7 +189,7 @@ def test_on_a_real_server_new_kinds_come_beside_the_old(server, place):  # A23, 
     row = done(cluster, ACTION, source=name, release="0.32.10")
     assert [verb for verb, _ in sent(row)] == ["create"] * 3
     assert server.admin.get("/apis/karpenter.sh/v1beta1/nodepools")["items"] == []
-    assert way_back(cluster, row).cause_code == "nothing_to_do"
+    assert rollback_preview(cluster, row).cause_code == "nothing_to_do"
 
 
 @pytest.mark.apiserver
@@ -208,7 +208,7 @@ def test_on_a_real_server_the_real_crds_of_1_0_go_over_those_of_0_37_and_back(se
         now = server.admin.get(f"{CRDS}/{POOLS}")
         assert now["spec"]["conversion"]["webhook"]["clientConfig"] == conversion["webhook"]["clientConfig"]
         assert now["spec"]["versions"] != before["spec"]["versions"]
-        taken_back(cluster, row)
+        roll_back(cluster, row)
         assert lasting(server.admin.get(f"{CRDS}/{POOLS}")) == lasting(before)
 
 
@@ -224,7 +224,7 @@ def test_on_a_real_server_the_real_crds_of_1_1_drop_v1beta1_and_its_conversion(s
         cluster, before = registered(server), server.admin.get(f"{CRDS}/{POOLS}")
         row = done(cluster, ACTION, source=name, release="1.1.9")
         assert stored(server) == ([("v1", True, True)], ["v1"], "None")
-        taken_back(cluster, row)
+        roll_back(cluster, row)
         assert lasting(server.admin.get(f"{CRDS}/{POOLS}")) == lasting(before)
 
 

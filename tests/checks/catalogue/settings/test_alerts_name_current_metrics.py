@@ -96,7 +96,7 @@ def test_the_remedy_renames_what_has_a_new_name():
     )
 
 
-def test_the_change_is_made_after_the_landing_and_says_its_way_back():
+def test_the_change_is_made_after_the_upgrade_and_says_its_rollback():
     (rename,) = changes(CHECK, "1.0", ruled("karpenter_nodes_created"))
     assert (rename.when, rename.target.name, rename.names) == (
         "after", "karpenter", {"karpenter_nodes_created": "karpenter_nodes_created_total"},

@@ -75,7 +75,7 @@ def a_pool_with_nodes(**metadata: Any) -> Inventory:
     return a_cluster("1.0.14").with_docs(above, made, launched, pod).build()
 
 
-def test_a_merge_patch_and_its_way_back() -> None:
+def test_a_merge_patch_and_its_reverse() -> None:
     before = a_cluster("1.0.14").with_docs(pool("web", ON_DEMAND, node_class="c", version="v1")).build()
     weight = ObjectPatch(target=POOL, body={"spec": {"weight": 7, "limits": None}})
     found = after(before, weight).nodepools.items[0]

@@ -1,4 +1,4 @@
-"""A rollout from draft to its end on the real API server, and its way back through the action roll_back itself."""
+"""A rollout from draft to its end on the real API server, and its rollback through the action roll_back itself."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def done(cluster: Cluster, action: str, **parameters: Any) -> Rollout:
     return _succeeded(previewed(cluster, action, **parameters))
 
 
-def way_back(cluster: Cluster, row: Rollout) -> Rollout:
+def rollback_preview(cluster: Cluster, row: Rollout) -> Rollout:
     """The preview of the rollout that takes this one back."""
     found = Rollout.objects.get(pk=draft(cluster.pk, RolloutRequest(action="roll_back", rolls_back=row.pk), by=ADA))
     preview.prepare(found.pk)
@@ -26,9 +26,9 @@ def way_back(cluster: Cluster, row: Rollout) -> Rollout:
     return found
 
 
-def taken_back(cluster: Cluster, row: Rollout) -> Rollout:
-    """The way back of it, to its end; it has to succeed."""
-    return _succeeded(way_back(cluster, row))
+def roll_back(cluster: Cluster, row: Rollout) -> Rollout:
+    """The rollback of it, to its end; it has to succeed."""
+    return _succeeded(rollback_preview(cluster, row))
 
 
 def _succeeded(row: Rollout) -> Rollout:
