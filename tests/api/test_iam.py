@@ -135,7 +135,8 @@ def test_every_remedy(api: Tool) -> None:
     assert list(found) == ["merged", "json", "terraform", "cloudformation", "module"]
     assert json.loads(found["json"]["text"]) == found["json"]["documents"][0]
     assert found["module"]["text"].startswith("# terraform-aws-modules/eks/aws//modules/karpenter 20.24\n")
-    assert "enable_v1_permissions = true" in found["module"]["text"]
+    assert "\niam_policy_statements = [" in found["module"]["text"]
+    assert found["module"]["text"].endswith("\n#   enable_v1_permissions = true")
     assert [len(found[form]["documents"]) for form in ("terraform", "cloudformation", "module")] == [0, 0, 0]
     closed = evaluate(api, json.loads(needed_by("0.37")), *found["json"]["documents"]).json()
     assert [gap for gap in closed["gaps"] if gap["required"] == "always"] == []

@@ -307,6 +307,7 @@ def test_a_remedy_for_cloudformation_and_for_the_module(file, capsys):
     run([*given, "module", "--module-version", "20.24"])
     assert capsys.readouterr().out == (
         "# terraform-aws-modules/eks/aws//modules/karpenter 20.24\n"
+        "# Keep this version of the module during the hop: the document of another may refuse the running release.\n"
         "# closes sqs:DeleteMessage, sqs:GetQueueUrl, sqs:ReceiveMessage: "
         "makes the queue Karpenter-<cluster> (variable queue_name) and grants its use\n"
         "enable_spot_termination = true\n"

@@ -12,12 +12,22 @@ from typing import Literal, get_args
 
 from migrations_app.iam.policy import IamPolicy, PolicyStatement
 from migrations_app.iam.requirements.gaps import GapReport
-from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, Closing, Removal, closing, merged, merged_size
+from migrations_app.iam.requirements.remedies import (
+    MANAGED_LIMIT,
+    Closing,
+    Removal,
+    closing,
+    fitted,
+    merged,
+    merged_size,
+)
 from migrations_app.iam.requirements.terraform_module import (
     ModuleSetting,
+    ModuleVersion,
     inline_setting,
     module_settings,
     module_version,
+    role_output,
 )
 from migrations_app.iam.site import SOME_ACCOUNT, SOME_CLUSTER, SOME_REGION, AwsSite
 from migrations_app.manifests import JsonMap
@@ -50,10 +60,12 @@ def as_cloudformation(documents: Sequence[JsonMap], *, release: str) -> str:
     return json.dumps(template, indent=2)
 
 
-def as_terraform(documents: Sequence[JsonMap], *, release: str) -> str:
-    """A policy and its attachment for each document; the role is a variable."""
+def as_terraform(documents: Sequence[JsonMap], *, release: str, role: str = "") -> str:
+    """A policy and its attachment for each document; `role` is the expression of the role's name, without it the role
+    is a variable.
+    """
     label = _plain(release.replace(".", "_"))
-    blocks = ['variable "karpenter_controller_role_name" {\n  type = string\n}']
+    blocks = [] if role else ['variable "karpenter_controller_role_name" {\n  type = string\n}']
     for n, document in enumerate(documents, start=1):
         name = f"karpenter_{label}_gaps_{n}"
         body = _indented(_hcl(document), 2)
@@ -64,7 +76,7 @@ def as_terraform(documents: Sequence[JsonMap], *, release: str) -> str:
         )
         blocks.append(
             f'resource "aws_iam_role_policy_attachment" "{name}" {{\n'
-            f"  role       = var.karpenter_controller_role_name\n"
+            f"  role       = {role or 'var.karpenter_controller_role_name'}\n"
             f"  policy_arn = aws_iam_policy.{name}.arn\n}}"
         )
     return "\n\n".join(blocks) + "\n"
@@ -158,14 +170,45 @@ class PolicyRemedy:
 
     def _module(self, module: str) -> str:
         version = module_version(module)
-        lines = [f"# terraform-aws-modules/eks/aws//modules/karpenter {version[0]}.{version[1]}"]
-        for setting in module_settings(self.report, version):
-            lines.append(f"# closes {', '.join(setting.closes)}: {setting.why}")
-            lines.append(_setting(setting, self.added, major=version[0]))
         crowded = merged_size(self.policies, self.added.statements, site=self.site) > MANAGED_LIMIT
+        lines = [f"# terraform-aws-modules/eks/aws//modules/karpenter {version[0]}.{version[1]}"]
+        settings = module_settings(self.report, version, crowded=crowded)
+        if settings:
+            lines.append(_SAME_MODULE)
+        for setting in settings:
+            lines += self._setting(setting, version=version)
         if crowded and (inline := inline_setting(version)):
             lines += [f"# more than 6,144 characters in all: {inline.why}", f"{inline.variable} = {inline.value}"]
         return "\n".join(lines)
+
+    def _setting(self, setting: ModuleSetting, *, version: ModuleVersion) -> list[str]:
+        if setting.after_hop:
+            return _after_hop(setting)
+        about = f"# closes {', '.join(setting.closes)}: {setting.why}"
+        needed = [one for one in self.added.statements if set(one.actions) & set(setting.closes)]
+        if setting.apart:
+            role = f"module.karpenter.{role_output(version)}"
+            documents = fitted(needed, limit=MANAGED_LIMIT)
+            code = as_terraform(documents, release=self.report.release, role=role)
+            return [about, "# beside the module's block, which is taken to be named karpenter:", code]
+        if setting.variable == "iam_policy_statements":
+            return [about, as_module_statements(needed, major=version[0])]
+        return [about, f"{setting.variable} = {setting.value}"]
+
+
+_SAME_MODULE = (
+    "# Keep this version of the module during the hop: the document of another may refuse the running release."
+)
+
+
+def _after_hop(setting: ModuleSetting) -> list[str]:
+    """The setting as comments only, so that nobody sets it together with what the hop needs."""
+    upgrade = [f'#   version = "~> {setting.upgrade_to}"'] if setting.upgrade_to else []
+    return [
+        f"# Only after the hop, when {setting.after_hop}: {setting.why}.",
+        *upgrade,
+        f"#   {setting.variable} = {setting.value}",
+    ]
 
 
 def remedy(report: GapReport, site: AwsSite, *, policies: Iterable[IamPolicy]) -> PolicyRemedy:
@@ -187,12 +230,3 @@ def removal_lines(removals: Sequence[Removal]) -> tuple[str, ...]:
         for removal in removals
     )
     return lines or ("nothing",)
-
-
-def _setting(setting: ModuleSetting, added: Closing, *, major: int) -> str:
-    if setting.variable == "iam_policy_statements":
-        needed_statements = [
-            statement for statement in added.statements if set(statement.actions) & set(setting.closes)
-        ]
-        return as_module_statements(needed_statements, major=major)
-    return f"{setting.variable} = {setting.value}" if setting.variable else f'version = "~> {setting.upgrade_to}"'

@@ -89,7 +89,10 @@ def test_where_terraform_keeps_the_role_it_comes_first_with_the_modules_variable
     assert f'role = "{PREFIXED}"' in resources
     assert newest.startswith("# terraform-aws-modules/eks/aws//modules/karpenter 21.19\n")
     assert "iam_policy_statements = [" in newest
-    assert before.splitlines()[2] == "enable_v1_permissions = true"
+    assert "\niam_policy_statements = [" in before
+    assert "\n# Only after the hop, when no release before 1.0 runs and no rollback to one is wanted: " in before
+    assert "\n#   enable_v1_permissions = true\n" in before
+    assert "\nenable_v1_permissions" not in before
 
 
 def test_a_policy_of_terraform_tells_it_too():
