@@ -11,7 +11,7 @@ from migrations_app.errors import InvalidInput, InvalidPolicy
 from migrations_app.iam.policy import IamPolicy, parse_policy
 from migrations_app.iam.requirements.evaluation import CHOSEN, EvaluationRequest, EvaluationResult, evaluate_request
 from migrations_app.iam.requirements.features import ASSUMED, Feature
-from migrations_app.iam.requirements.gaps import Gap, GapReport
+from migrations_app.iam.requirements.gaps import BoundaryAnswer, Gap, GapReport
 from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
 from migrations_app.iam.requirements.remedies import removable
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
@@ -151,12 +151,19 @@ def _table(report: GapReport) -> list[str]:
     return lines
 
 
+_BOUNDARY: dict[BoundaryAnswer, str] = {
+    "refused": "the permissions boundary refuses it and has to be extended as well",
+    "unknown": "it is not certain that the permissions boundary lets it through",
+}
+
+
 def _entry(gap: Gap) -> list[str]:
     rows = [
         f"{gap.verdict.value.upper():<21} {gap.action}  on {', '.join(gap.resource)}",
         f"  needed for {', '.join(gap.needed_for)}" + (f", when {gap.when}" if gap.when else ""),
         f"  {gap.effect}",
         *(f"  cause: {cause}" for cause in gap.causes[:3]),
+        *([f"  boundary: {_BOUNDARY[gap.boundary]}"] if gap.boundary else []),
         *(f"  logged: {log}" for log in gap.logs),
     ]
     return ["", *map(_escaped, rows)]

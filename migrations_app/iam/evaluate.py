@@ -3,7 +3,7 @@ AWS.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -31,11 +31,14 @@ class RequestVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The verdict, its reason as text, and the statement that decided, if one did."""
+    """The verdict, its reason as text, and the statement that decided, if one did. `boundary` is the verdict of the
+    permissions boundary if that does not allow the request; None if it does, or without one.
+    """
 
     verdict: RequestVerdict
     because: str = ""
     statement: PolicyStatement | None = None
+    boundary: RequestVerdict | None = None
 
 
 # Keys that only one action carries; any other request is known not to carry them.
@@ -109,15 +112,26 @@ class _Weighed:
 def evaluate(
     request: IamRequest, policies: Iterable[IamPolicy], *, boundary: Sequence[IamPolicy] | None = None
 ) -> Evaluation:
-    """The result of all policies together, limited by the permissions boundary if there is one."""
+    """The result of all policies together, limited by the permissions boundary if there is one.
+
+    Both have to allow it. Where the policies refuse it their verdict stays, for a statement has to be added in any
+    case, and `boundary` says that the boundary has to be extended as well.
+    """
     answer = _by_policies(request, policies)
-    if boundary is None or answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN):
+    limit = None if boundary is None else _by_policies(request, boundary)
+    if limit is None or limit.verdict is RequestVerdict.ALLOWED:
         return answer
-    limit = _by_policies(request, boundary)
-    if limit.verdict is RequestVerdict.ALLOWED:
-        return answer
-    verdict = limit.verdict if limit.verdict is RequestVerdict.UNKNOWN else RequestVerdict.DENIED
-    return Evaluation(verdict, f"the permissions boundary does not let it through: {limit.because}", limit.statement)
+    is_open = limit.verdict is RequestVerdict.UNKNOWN
+    if answer.verdict not in (RequestVerdict.ALLOWED, RequestVerdict.UNKNOWN):
+        limited = "may not let it through" if is_open else "does not let it through"
+        because = f"{answer.because}; the permissions boundary {limited} either: {limit.because}"
+        return replace(answer, because=because, boundary=limit.verdict)
+    return Evaluation(
+        limit.verdict if is_open else RequestVerdict.DENIED,
+        f"the permissions boundary does not let it through: {limit.because}",
+        limit.statement,
+        boundary=limit.verdict,
+    )
 
 
 def reaches(statement: PolicyStatement, request: IamRequest) -> Tri:

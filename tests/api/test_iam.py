@@ -153,6 +153,13 @@ def test_names_settings_boundary_and_what_may_go(api: Tool) -> None:
     limited = evaluate(api, EVERYTHING_DOCUMENT, boundary={"name": "limit", "document": document(DENY_PASS)}).json()
     assert {gap["verdict"] for gap in limited["gaps"]} == {"denied"}
     assert "limit: Statement[0] denies it" in limited["gaps"][0]["effect"] + str(limited["gaps"])
+    assert {gap["boundary"] for gap in limited["gaps"]} == {"refused"}
+    lacks = evaluate(api, document(), boundary=document(allow("ec2:*"))).json()
+    assert {gap["boundary"] for gap in lacks["gaps"] if gap["action"].startswith("ec2:")} == {""}
+    assert {gap["boundary"] for gap in lacks["gaps"] if gap["action"].startswith("iam:")} == {"refused"}
+    (remark,) = [line for line in lacks["remarks"] if "boundary" in line]
+    assert remark.startswith("the permissions boundary has to be extended as well, it does not let through ")
+    assert "iam:CreateInstanceProfile" in remark
     extra = evaluate(api, document(EVERYTHING, allow("iam:GetRole") | {"Sid": "Idle"}), after_hop=True).json()
     assert extra["removable"] == [{"where": "policies[0]: Statement[1] (Idle)", "sid": "Idle", "actions": []}]
 

@@ -66,6 +66,7 @@ def test_a_gap_is_exit_code_1(file, capsys):
                 "needed_for": ["pass-role"],
                 "effect": "Launches are refused, and from 0.32 putting the role into an instance profile is. "
                 f"Cause: {paths[1]}: Statement[0] denies it.",
+                "boundary": "",
             }
         ],
         "legacy_gaps": [],
@@ -179,6 +180,32 @@ def test_a_boundary_and_an_assumed_role(file, capsys):
     assert run(["--policy", narrow, "--to", "0.33"]) == 0
     assert run(["--policy", narrow, "--to", "0.33", "--assume-role-arn", role]) == 1
     capsys.readouterr()
+
+
+def test_a_boundary_that_refuses_what_the_policy_lacks(file, capsys):
+    """With the patch alone it would stay refused, so the first answer names what the boundary has to allow."""
+    lacks = file(document({"Effect": "Allow", "NotAction": "iam:CreateInstanceProfile", "Resource": "*"}))
+    limit = {"Effect": "Allow", "NotAction": ["iam:Create*", "iam:AddRole*"], "Resource": "*"}
+    given = ["--policy", lacks, "--to", "1.14", "--boundary", file(document(limit), "edge.json")]
+    assert run([*given, "-o", "json"]) == 1
+    assert {gap["action"]: (gap["verdict"], gap["boundary"]) for gap in as_json(capsys)["gaps"]} == {
+        "iam:AddRoleToInstanceProfile": ("denied", "refused"),
+        "iam:CreateInstanceProfile": ("missing", "refused"),
+    }
+    run(given)
+    line = "  boundary: the permissions boundary refuses it and has to be extended as well\n"
+    assert capsys.readouterr().out.count(line) == 2
+    run([*given, "--remedy", "json"])
+    out, err = capsys.readouterr()
+    assert (
+        "karpdash iam: the permissions boundary has to be extended as well, it does not let through"
+        " iam:AddRoleToInstanceProfile, iam:CreateInstanceProfile\n"
+    ) in err
+    patch, wide = file(out, "patch.json"), file(EVERYTHING, "wide.json")
+    assert run(["--policy", lacks, patch, "--to", "1.14", "--boundary", wide]) == 0
+    capsys.readouterr()
+    run(["--policy", lacks, "--to", "1.14", "--boundary", wide])
+    assert "boundary" not in capsys.readouterr().out
 
 
 def test_tags_of_node_classes(file, capsys):

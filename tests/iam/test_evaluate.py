@@ -124,6 +124,40 @@ def test_a_boundary_gives_nothing(request_of, policy, allow):
     assert answer.verdict is RequestVerdict.MISSING
 
 
+DENY_RUN = {"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "*"}
+
+
+def test_a_boundary_is_asked_where_the_policies_refuse_and_their_verdict_stays(request_of, policy, allow):
+    elsewhere, edge = policy(allow("*", SUBNET)), policy(allow("iam:*"), name="edge")
+    for given, verdict in (
+        (policy(allow("iam:*")), RequestVerdict.MISSING),
+        (policy(allow("*", SUBNET)), RequestVerdict.BLOCKED_BY_RESOURCE),
+        (policy(allow("*"), DENY_RUN), RequestVerdict.DENIED),
+    ):
+        answer = evaluate(request_of(resource="arn:aws:ec2:x:1:vpc/v"), [given], boundary=[edge])
+        assert (answer.verdict, answer.boundary) == (verdict, RequestVerdict.MISSING)
+        assert answer.because.endswith(
+            "; the permissions boundary does not let it through either: no statement allows the action"
+        )
+    inner = evaluate(request_of(), [policy(allow("iam:*"))], boundary=[policy(allow("*"), DENY_RUN, name="edge")])
+    assert (inner.verdict, inner.boundary) == (RequestVerdict.MISSING, RequestVerdict.DENIED)
+    assert evaluate(request_of(resource=SUBNET), [elsewhere], boundary=[edge]).boundary is RequestVerdict.MISSING
+
+
+def test_what_a_boundary_lets_through_or_no_boundary_is_not_told(request_of, policy, allow):
+    for boundary in (None, [policy(allow("*"))]):
+        answer = evaluate(request_of(), [policy(allow("iam:*"))], boundary=boundary)
+        assert (answer.verdict, answer.boundary) == (RequestVerdict.MISSING, None)
+        assert answer.because == "no statement allows the action"
+
+
+def test_a_boundary_that_may_refuse_leaves_a_refusal_of_the_policies_as_it_is(request_of, policy, allow):
+    edge = policy(allow("*", "*", {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}))
+    answer = evaluate(request_of(), [policy(allow("iam:*"))], boundary=[edge])
+    assert (answer.verdict, answer.boundary) == (RequestVerdict.MISSING, RequestVerdict.UNKNOWN)
+    assert "; the permissions boundary may not let it through either: " in answer.because
+
+
 def test_an_empty_boundary_lets_nothing_through(request_of, policy, allow):
     answer = evaluate(request_of(), [policy(allow("*"))], boundary=[])
     assert answer.verdict is RequestVerdict.DENIED

@@ -48,7 +48,8 @@ def _code(change: Change) -> str:
         return values_text(change.release, tree=tree, version=tag_of(change), about=reasons(change))
     if all(isinstance(step, IamStatements) for step in steps):
         blocks = [_policy(step) for step in steps if isinstance(step, IamStatements)]
-        return "\n\n".join(blocks) if all(blocks) else ""
+        about = [note(line) for step in steps for line in step.notes]
+        return "\n".join([*about, "\n\n".join(blocks)]) if all(blocks) else ""
     return ""
 
 

@@ -174,6 +174,8 @@ def _action(gap: Gap) -> str:
 
 def _reasons(gap: Gap) -> Iterator[str]:
     yield f"allowed, for {', '.join(gap.needed_for)}."
+    if gap.boundary == "refused":
+        yield "The permissions boundary refuses it and has to be extended as well."
     yield gap.effect
     yield from (f"The controller logs: {log}." for log in gap.logs)
 

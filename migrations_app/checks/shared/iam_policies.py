@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from migrations_app.checks.base import CheckContext, How, Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
@@ -26,7 +26,7 @@ from migrations_app.checks.shared.iam_room import (
 from migrations_app.checks.shell import note
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import IamPolicy
-from migrations_app.iam.requirements.output import NEWEST_MODULE, removal_lines
+from migrations_app.iam.requirements.output import NEWEST_MODULE, boundary_remarks, removal_lines
 from migrations_app.iam.requirements.output import PolicyRemedy as Closing
 from migrations_app.iam.requirements.output import remedy as closing
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, removable, size_of
@@ -95,7 +95,8 @@ def _of_role(
     except InvalidInput as error:
         yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
-    change = _attach_placed(role_gaps.role, role_gaps.seen, placed=placed) if placed else UNSET
+    limits = closed.boundary_remarks()
+    change = _attach_placed(role_gaps.role, role_gaps.seen, placed=placed, notes=limits) if placed else UNSET
     after = _removable_later(case, role_gaps, closed=closed) if tidies and placed else ()
     steps = (*_steps(case, role_gaps, closed=closed, change=change), *after)
     yield _iam("\n".join(filter(None, steps)), change)
@@ -151,11 +152,15 @@ def _unfixable(closed: Closing) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def _attach_placed(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
-    """Attaches the policies to the role; a manual task for those that exceed its quotas."""
+def _attach_placed(
+    role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy], notes: tuple[str, ...] = ()
+) -> Change:
+    """Attaches the policies to the role; a manual task for those that exceed its quotas. The first step has `notes`."""
     unplaced = [policy for policy in placed if policy.place == "none"]
     fits = [_attach_policy(role.role.arn, policy) for policy in placed if policy.place != "none"]
-    return group(*fits, *([_make_room(role, seen, policies=unplaced)] if unplaced else []))
+    steps: list[Change] = [*fits, *([_make_room(role, seen, policies=unplaced)] if unplaced else [])]
+    first, *others = steps
+    return group(structs.replace(first, notes=(*notes, *first.notes)), *others)
 
 
 def _attach_policy(role: str, one: PlacedPolicy) -> IamStatements:
@@ -217,7 +222,8 @@ def instance_remedies(
         lifted: list[InstanceRequestAnswer] = []
         for part in _helpful_parts(role_refusals, placed, arn=arn, seen=seen):
             added = placed[arn, part]
-            change = _attach_placed(role, seen, placed=added)
+            limits = boundary_remarks((refusal.request.action, refusal.answer) for refusal in role_refusals)
+            change = _attach_placed(role, seen, placed=added, notes=limits)
             yield in_aws(change)
             if code := terraform.text(change, BY_TERRAFORM):
                 yield Remedy(how="terraform", text=code, change=change)

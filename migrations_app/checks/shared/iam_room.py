@@ -122,10 +122,14 @@ def is_refused(answer: InstanceRequestAnswer) -> bool:
 
 
 def allowed_with(answer: InstanceRequestAnswer, added: Iterable[JsonMap], *, seen: Permissions) -> bool:
-    """Whether the request is allowed once the role also has these documents."""
+    """Whether the request is allowed once the role also has these documents. A boundary that refuses it as well as the
+    policies has to be extended beside them, so it does not count here.
+    """
     more = [parse_policy(json.dumps(document), name="added") for document in added]
     policies = [filled(policy, seen.site) for policy in (*answer.role.policies, *more)]
-    return evaluate(answer.request, policies, boundary=_boundary(answer.role, seen)).verdict is RequestVerdict.ALLOWED
+    both = answer.answer.boundary is not None and answer.answer.verdict is not RequestVerdict.DENIED
+    boundary = None if both else _boundary(answer.role, seen)
+    return evaluate(answer.request, policies, boundary=boundary).verdict is RequestVerdict.ALLOWED
 
 
 def _boundary(role: RolePolicies, seen: Permissions) -> Sequence[IamPolicy] | None:

@@ -1,7 +1,7 @@
 """The requests of a release that a set of policies refuses, one entry for each action."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Annotated, Any, Literal
 
@@ -18,6 +18,8 @@ from migrations_app.karpenter.releases import RELEASES, Table
 
 SCHEMA = "karpdash/iam/v1"
 RequiredAction = Literal["always", "conditional"]
+BoundaryAnswer = Literal["", "refused", "unknown"]
+"""Whether the permissions boundary refuses it, too; empty if it does not, or without one."""
 
 # If an action has several refusals, the first of these verdicts names the entry.
 _WORST_FIRST = (
@@ -56,6 +58,9 @@ class Gap:
     causes: tuple[str, ...]
     logs: tuple[str, ...]
     refusals: tuple[RefusedRequest, ...]
+    boundary: Annotated[
+        BoundaryAnswer, Meta(description="`refused` if the permissions boundary has to be extended as well.")
+    ] = ""
 
     def as_json(self) -> dict[str, Any]:
         """The entry in the format of the command, the API and snapshots."""
@@ -67,6 +72,7 @@ class Gap:
             "when": self.when,
             "needed_for": list(self.needed_for),
             "effect": f"{self.effect} Cause: {self.causes[0]}.",
+            "boundary": self.boundary,
         }
 
 
@@ -160,7 +166,7 @@ def _if_that_family(answer: Evaluation) -> Evaluation:
     if answer.verdict is RequestVerdict.ALLOWED:
         return answer
     because = f"{answer.because}; it is needed if node classes use images of that family"
-    return Evaluation(RequestVerdict.UNKNOWN, because, answer.statement)
+    return replace(answer, verdict=RequestVerdict.UNKNOWN, because=because)
 
 
 def _answer(request: IamRequest, policies: Sequence[IamPolicy], *, boundary: Sequence[IamPolicy] | None) -> Evaluation:
@@ -171,7 +177,7 @@ def _answer(request: IamRequest, policies: Sequence[IamPolicy], *, boundary: Seq
     answer = evaluate(request, policies, boundary=boundary)
     if request.action != "iam:ListInstanceProfiles" or answer.verdict is not RequestVerdict.BLOCKED_BY_RESOURCE:
         return answer
-    return Evaluation(RequestVerdict.UNKNOWN, f"{answer.because}; it should be granted on *", answer.statement)
+    return replace(answer, verdict=RequestVerdict.UNKNOWN, because=f"{answer.because}; it should be granted on *")
 
 
 def _by_action(refusals: Iterable[RefusedRequest], minor: Minor, *, needs: tuple[Need, ...]) -> tuple[Gap, ...]:
@@ -201,7 +207,16 @@ def _gap(refusals: tuple[RefusedRequest, ...], minor: Minor, *, needs: tuple[Nee
         causes=tuple(dict.fromkeys(request.answer.because for request in leading)),
         logs=tuple(dict.fromkeys(row.log for row in rows if row.log)),
         refusals=refusals,
+        boundary=boundary_answer(request.answer for request in needed),
     )
+
+
+def boundary_answer(answers: Iterable[Evaluation]) -> BoundaryAnswer:
+    """What the permissions boundary says to these requests together: refused if it refuses one of them."""
+    limits = {answer.boundary for answer in answers} - {None}
+    if not limits:
+        return ""
+    return "unknown" if limits == {RequestVerdict.UNKNOWN} else "refused"
 
 
 def _on_existing(probe: RequiredRequest) -> bool:

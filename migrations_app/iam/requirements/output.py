@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
+from migrations_app.iam.evaluate import Evaluation
 from migrations_app.iam.policy import IamPolicy, PolicyStatement
-from migrations_app.iam.requirements.gaps import GapReport
+from migrations_app.iam.requirements.gaps import GapReport, boundary_answer
 from migrations_app.iam.requirements.remedies import (
     MANAGED_LIMIT,
     Closing,
@@ -160,13 +161,19 @@ class PolicyRemedy:
                 return as_json(self.documents(form))
 
     def remarks(self) -> tuple[str, ...]:
-        """Notes for the user: names that were not given, refusals that no statement fixes, nothing to add."""
+        """Notes for the user: names that were not given, what the permissions boundary refuses, refusals that no
+        statement fixes, nothing to add.
+        """
         stubborn = (
             f"{request.probe.action}: no added statement helps, {request.answer.because}"
             for request in self.added.stubborn
         )
         nothing = () if self.added.statements else ("no statement has to be added",)
-        return (*stand_ins(self.site), *dict.fromkeys(stubborn), *nothing)
+        return (*stand_ins(self.site), *self.boundary_remarks(), *dict.fromkeys(stubborn), *nothing)
+
+    def boundary_remarks(self) -> tuple[str, ...]:
+        """What the permissions boundary refuses of these requests, as sentences; none without such a boundary."""
+        return boundary_remarks((refusal.probe.action, refusal.answer) for refusal in self.added.bounded)
 
     def _module(self, module: str) -> str:
         version = module_version(module)
@@ -214,6 +221,23 @@ def _after_hop(setting: ModuleSetting) -> list[str]:
 def remedy(report: GapReport, site: AwsSite, *, policies: Iterable[IamPolicy]) -> PolicyRemedy:
     """What closes the gaps that are always needed, including those for capacity that Provisioners still own."""
     return PolicyRemedy(report=report, site=site, policies=tuple(policies), added=closing(report, site))
+
+
+def boundary_remarks(answers: Iterable[tuple[str, Evaluation]]) -> tuple[str, ...]:
+    """One sentence with the actions that the permissions boundary does not let through, and one with those that it may
+    not; none for others.
+    """
+    by_action: dict[str, list[Evaluation]] = {}
+    for action, evaluation in answers:
+        by_action.setdefault(action, []).append(evaluation)
+    limits = {action: boundary_answer(evaluations) for action, evaluations in sorted(by_action.items())}
+    refused = [action for action, limit in limits.items() if limit == "refused"]
+    doubtful = [action for action, limit in limits.items() if limit == "unknown"]
+    sentences = (
+        (refused, "the permissions boundary has to be extended as well, it does not let through"),
+        (doubtful, "it is not certain that the permissions boundary lets through"),
+    )
+    return tuple(f"{sentence} {', '.join(actions)}" for actions, sentence in sentences if actions)
 
 
 def stand_ins(site: AwsSite) -> tuple[str, ...]:

@@ -24,10 +24,15 @@ INLINE_LIMIT = 10240
 
 @dataclass(frozen=True, kw_only=True)
 class Closing:
-    """Statements to add, and refusals that no added statement fixes: explicit denies and the permissions boundary."""
+    """Statements to add, and refusals that no added statement fixes: explicit denies and the permissions boundary.
+
+    `bounded` are all refusals that the permissions boundary does not let through, also those that a statement has to
+    be added for.
+    """
 
     statements: tuple[PolicyStatement, ...]
     stubborn: tuple[RefusedRequest, ...]
+    bounded: tuple[RefusedRequest, ...] = ()
 
     def documents(self, *, limit: int = MANAGED_LIMIT) -> tuple[JsonMap, ...]:
         """The statements as policy documents of at most `limit` characters; empty if there is nothing to add."""
@@ -57,6 +62,7 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
             if grant in by_grant
         ),
         stubborn=stubborn,
+        bounded=tuple(refusal for refusal in refusals if refusal.answer.boundary is not None),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from migrations_app.iam.evaluate import RequestVerdict
-from migrations_app.iam.requirements.gaps import Gap, GapReport
+from migrations_app.iam.requirements.gaps import BoundaryAnswer, Gap, GapReport
 from migrations_app.inventory.aws_facts.permissions import RolePolicies
 from migrations_app.readiness.iam_sheet.values import IamCell, IamRow
 
@@ -107,10 +107,13 @@ def _cell(need: Gap, key: RowKey, *, lacks: Sequence[tuple[str, Gaps]], why: str
     gaps.sort(key=lambda named_gap: (named_gap[1].required, WORST_FIRST.index(named_gap[1].verdict)))
     several = len(lacks) > 1
     causes = [f"{name}: {cause}" if several else cause for name, gap in gaps for cause in gap.causes]
-    return _iam_cell(gaps[0][1], verdict=gaps[0][1].verdict, causes=tuple(dict.fromkeys(causes)))
+    limits = {gap.boundary for _, gap in gaps}
+    boundary: BoundaryAnswer = "refused" if "refused" in limits else "unknown" if "unknown" in limits else ""
+    leading = gaps[0][1]
+    return _iam_cell(leading, verdict=leading.verdict, causes=tuple(dict.fromkeys(causes)), boundary=boundary)
 
 
-def _iam_cell(gap: Gap, *, verdict: RequestVerdict, causes: tuple[str, ...]) -> IamCell:
+def _iam_cell(gap: Gap, *, verdict: RequestVerdict, causes: tuple[str, ...], boundary: BoundaryAnswer = "") -> IamCell:
     return IamCell(
         verdict=verdict.value,
         required=gap.required,
@@ -121,4 +124,5 @@ def _iam_cell(gap: Gap, *, verdict: RequestVerdict, causes: tuple[str, ...]) -> 
         effect=gap.effect,
         causes=causes,
         logs=gap.logs,
+        boundary=boundary,
     )

@@ -25,6 +25,8 @@ class IamCell(msgspec.Struct, frozen=True, kw_only=True):
     effect: str = ""
     causes: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
+    boundary: Literal["", "refused", "unknown"] = ""
+    """Whether the permissions boundary of a role refuses it, too; then it has to be extended as well."""
 
 
 class IamRow(msgspec.Struct, frozen=True, kw_only=True):

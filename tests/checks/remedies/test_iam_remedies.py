@@ -118,6 +118,24 @@ def test_a_boundary_is_for_somebody_else():
     )
 
 
+BOUNDED = "the permissions boundary has to be extended as well, it does not let through ec2:DescribeSubnets"
+
+
+def test_a_boundary_that_refuses_what_the_policy_lacks_is_said_with_the_policy():
+    mine = policy_for("1.0", without=("ec2:DescribeSubnets",))
+    limited = Seen((managed(mine, name="edge"),))
+    status, _, (row,) = result_of("controller_permitted", "1.0", cluster_of("0.37.8", mine, boundary=limited))
+    assert (status, row.path) == ("fail", "ec2:DescribeSubnets on *")
+    assert "The permissions boundary refuses it and has to be extended as well." in row.wanted
+    found = remedies("controller_permitted", "1.0", cluster_of("0.37.8", mine, boundary=limited))
+    assert f"# {BOUNDED}\naws iam create-policy " in found[0].text
+    assert found[-1].text.startswith(f"# {BOUNDED}\n")
+    assert [one.text for one in found if not parses(one)] == []
+    wide = cluster_of("0.37.8", mine, boundary=Seen((managed(document(EVERYTHING), name="edge"),)))
+    assert "boundary" not in "".join(one.text for one in remedies("controller_permitted", "1.0", wide))
+    assert "boundary" not in str(result_of("controller_permitted", "1.0", wide))
+
+
 def test_names_in_documents_never_begin_a_line():
     """A Sid is other people's text: in a comment it stays in the comment."""
     body = json.loads(policy_for("0.37"))

@@ -4,6 +4,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature
 from migrations_app.iam.requirements.gaps import depends_on_settings, find_gaps
+from migrations_app.iam.requirements.remedies import closing
 from migrations_app.iam.site import AwsSite
 from tests.builders.newest import NEWEST_MINOR
 
@@ -60,6 +61,7 @@ def test_the_shape_of_the_report(policy, allow):
                 "needed_for": ["launch"],
                 "effect": "The fleet answers with an error for each pool and no instance starts."
                 " Cause: test: Statement[0] denies it.",
+                "boundary": "",
             }
         ],
         "legacy_gaps": [],
@@ -186,6 +188,40 @@ def test_an_unknown_need_stands_in_the_way(policy, allow):
 def test_listing_profiles_on_their_arn_cannot_be_told(policy, allow, official):
     given = [official("v1.0.14"), policy(allow("iam:ListInstanceProfiles", "arn:aws:iam::*:instance-profile/*"))]
     assert short(gaps_of(given, "1.7").gaps)["iam:ListInstanceProfiles"] == ("unknown", "always", ("*",))
+
+
+WITHOUT_PROFILES = {
+    "Effect": "Allow",
+    "NotAction": ["iam:CreateInstanceProfile", "iam:AddRoleToInstanceProfile"],
+    "Resource": "*",
+}
+
+
+def test_a_boundary_is_asked_also_where_the_policy_lacks_the_action(policy):
+    """Both have to allow it: a patch of the policy alone would leave it denied."""
+    given = policy({"Effect": "Allow", "NotAction": ["iam:CreateInstanceProfile", "iam:TagI*"], "Resource": "*"})
+    report = gaps_of([given], "1.0", boundary=[policy(WITHOUT_PROFILES, name="edge")])
+    assert {gap.action: (gap.verdict.value, gap.boundary) for gap in report.gaps} == {
+        "iam:AddRoleToInstanceProfile": ("denied", "refused"),
+        "iam:CreateInstanceProfile": ("missing", "refused"),
+        "iam:TagInstanceProfile": ("missing", ""),
+    }
+    added = closing(report, SITE)
+    assert [one.probe.action for one in added.stubborn] == ["iam:AddRoleToInstanceProfile"]
+    assert {one.probe.action for one in added.bounded} == set(WITHOUT_PROFILES["NotAction"])
+    assert {action for one in added.statements for action in one.actions} == {
+        "iam:CreateInstanceProfile",
+        "iam:TagInstanceProfile",
+    }
+
+
+def test_a_boundary_that_may_refuse_is_told_apart(policy, allow):
+    here = {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}
+    report = gaps_of([], "1.0", boundary=[policy(allow("*", "*", here))])
+    assert {(gap.verdict.value, gap.boundary) for gap in report.gaps} == {("missing", "unknown")}
+    mixed = gaps_of([], "1.0", boundary=[policy(allow("ec2:*", "arn:aws:ec2:*:*:subnet/*"), allow("ssm:*", "*", here))])
+    found = {gap.action: gap.boundary for gap in mixed.gaps}
+    assert (found["ec2:RunInstances"], found["ssm:GetParameter"]) == ("refused", "unknown")
 
 
 def test_a_boundary_is_told_as_a_denial(policy, allow):

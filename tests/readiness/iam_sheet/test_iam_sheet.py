@@ -184,6 +184,20 @@ def test_a_boundary_cuts():
         ("the permissions boundary does not let it through: no statement allows the action",),
     )
     assert [(one.name, one.boundary) for one in sheet.roles[0].documents] == [("controller", False), ("limit", True)]
+    assert cell.boundary == "refused"
+
+
+def test_a_cell_says_that_the_boundary_refuses_what_the_policy_lacks():
+    limit = Seen((a_document(text_of(allow("ec2:*")), name="limit"),))
+    sheet = a_sheet(a_controller_role(text_of(), boundary=limit), a_controller_role(text_of(), arn=f"{ARN}2"))
+    found, cells = column(sheet, "0.31.4")
+    queue, launch = cells["sqs:ReceiveMessage", False], cells["ec2:CreateFleet", False]
+    assert [(one.verdict, one.boundary) for one in (queue, launch)] == [("missing", "refused"), ("missing", "")]
+    bounded, free = found.patches
+    assert [line for line in free.remarks if "boundary" in line] == []
+    (remark,) = [line for line in bounded.remarks if "boundary" in line]
+    assert "sqs:ReceiveMessage" in remark
+    assert "ec2:" not in remark
 
 
 def test_what_hangs_on_an_unknown_key_is_no_yes_and_no_no():

@@ -113,6 +113,24 @@ def test_a_row_opens_to_cause_effect_and_log(ben):
     ) in said.replace("spec.role, never", "spec. role, never")
 
 
+HERE = {"Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}}
+REFUSES = "Permissions boundary Refuses it and has to be extended as well. Effect A new node class"
+MAY_REFUSE = "Permissions boundary It is not certain that it lets it through. Effect A new node class"
+
+
+@pytest.mark.parametrize(
+    ("boundary", "told"),
+    [((), ()), ((EVERYTHING,), ()), ((allow("ec2:*"),), (REFUSES,)), ((EVERYTHING | HERE,), (MAY_REFUSE,))],
+)
+def test_a_row_says_that_the_permissions_boundary_refuses_it_too(ben, boundary, told):
+    limit = Seen((a_document(text_of(*boundary), name="limit"),) if boundary else ())
+    said = text(shown(ben, a_controller_role(OLD, boundary=limit)))
+    assert tuple(one for one in (REFUSES, MAY_REFUSE) if one in said) == told
+    assert ("the permissions boundary has to be extended as well, it does not let through" in said) is (
+        told == (REFUSES,)
+    )
+
+
 def test_the_next_hop_is_chosen_unless_another_release_is_asked_for(ben):
     sheet = a_sheet(a_controller_role(OLD))
     cluster = with_sheet(sheet)

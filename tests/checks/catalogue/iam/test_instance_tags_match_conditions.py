@@ -130,6 +130,17 @@ def test_a_denial_counts_and_so_does_a_boundary():
     assert "the permissions boundary does not let it through" in row.seen
 
 
+def test_a_boundary_that_refuses_what_the_policy_refuses_is_said_with_the_statements():
+    limited = a_controller_role(END_ALPHA, boundary=a_controller_role(END_ALPHA).policies)
+    cluster = a_cluster("1.0.14").with_aws(controller_roles=(limited,), instances=(v1(),))
+    (row,) = result_of(CHECK, "1.1+", cluster)[2]
+    assert "; the permissions boundary does not let it through either: " in row.seen
+    steps = remedies(CHECK, "1.1+", cluster)[0].text
+    said = "# the permissions boundary has to be extended as well, it does not let through ec2:TerminateInstances\n"
+    assert f"{said}aws iam create-policy " in steps
+    assert "No added statement lifts this" not in steps
+
+
 def test_adoption_of_the_oldest_instances_is_judged():
     """From 0.29 to 0.32 instances without a mark of their claim get it."""
     old = instances({"karpenter.sh/provisioner-name": "web"})
