@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from migrations_app.iam.partitions import dns_suffix_of, iam_region_of
+
 # Placeholders for names that are not known. Requests and placeholders of a document are filled with the same names, so
 # that an unedited template can be evaluated without any option.
 SOME_CLUSTER = "my-cluster"
@@ -17,8 +19,6 @@ SOME_PARAMETERS = (
 _PUBLIC_PARAMETERS = "aws/service/"
 
 _PLACEHOLDER = re.compile(r"\$\{(!?)([^{}]*)\}")
-# IAM has one region for each partition, and aws:RequestedRegion names it.
-_HOME_OF_IAM = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class AwsSite:
 
     @property
     def iam_region(self) -> str:
-        return _HOME_OF_IAM.get(self.partition, "us-east-1")
+        return iam_region_of(self.partition)
 
     def words(self) -> dict[str, str]:
         """Values for the braces in a row of requests.py or statements.py."""
@@ -94,7 +94,7 @@ class AwsSite:
             **dict.fromkeys(_REGION, self.region),
             **dict.fromkeys(_ACCOUNT, self.account),
             **dict.fromkeys(_CLUSTER, self.cluster),
-            "AWS::URLSuffix": "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com",
+            "AWS::URLSuffix": dns_suffix_of(self.partition),
             "Queue": self.queue_name,
             "NodeRole": self.roles[0],
             "KarpenterInterruptionQueue.Arn": "arn:{partition}:sqs:{region}:{account}:{queue}".format_map(self.words()),

@@ -46,11 +46,19 @@ def test_the_assumed_role_is_a_name_only_when_told():
 
 
 def test_iam_answers_in_one_region_of_a_partition():
-    assert [AwsSite(partition=p).iam_region for p in ("aws", "aws-cn", "aws-us-gov")] == [
+    assert [AwsSite(partition=p).iam_region for p in ("aws", "aws-cn", "aws-us-gov", "aws-iso-f", "aws-eusc")] == [
         "us-east-1",
         "cn-north-1",
         "us-gov-west-1",
+        "us-isof-south-1",
+        "eusc-de-east-1",
     ]
+
+
+def test_hosts_end_as_in_their_partition():
+    names = ("aws-cn", "aws-iso", "aws-eusc")
+    filled = [AwsSite(partition=name).fill("${AWS::URLSuffix}") for name in names]
+    assert filled == ["amazonaws.com.cn", "c2s.ic.gov", "amazonaws.eu"]
 
 
 @pytest.mark.parametrize(

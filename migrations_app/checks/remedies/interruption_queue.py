@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.render.terraform import encoded, hcl, label
 from migrations_app.checks.shell import note
 from migrations_app.errors import InvalidPolicy
+from migrations_app.iam.partitions import dns_suffix_of
 from migrations_app.iam.queue_policy import SENDERS, with_sender
 from migrations_app.inventory.aws_facts.interruption_queue import QueueFault
 from migrations_app.inventory.objects.aws import Queue
@@ -72,7 +73,7 @@ def _set_attributes(name: str, attributes: dict[str, str], *, place: AwsPlace, u
 
 
 def _host(place: AwsPlace) -> str:
-    return f"sqs.{place.region}.amazonaws.com" + (".cn" if place.partition == "aws-cn" else "")
+    return f"sqs.{place.region}.{dns_suffix_of(place.partition)}"
 
 
 def queue_remedies(faults: Sequence[QueueFault], queue: Queue, *, place: AwsPlace) -> Iterator[Remedy]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.objects.cluster_arn import RoleArn, is_account, partition_of, read_role_arn
+from migrations_app.iam.partitions import partition_of
+from migrations_app.inventory.objects.cluster_arn import RoleArn, is_account, read_role_arn
 
 LONGEST_SESSION_NAME = 64
 _SESSION_SIGNS = re.compile(r"[^A-Za-z0-9_=,.@-]+")

@@ -21,8 +21,9 @@ from migrations_app.clients.kubernetes.connection import Connection, EksToken, p
 from migrations_app.clients.kubernetes.kubeconfig import certificates, decoded
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
+from migrations_app.iam.partitions import dns_suffix_of, partition_of
 from migrations_app.inventory.objects.aws import EksCluster
-from migrations_app.inventory.objects.cluster_arn import AwsPlace, partition_of, read_place
+from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place
 
 REACHABLE = frozenset({"ACTIVE", "UPDATING"})
 
@@ -76,21 +77,11 @@ HEADER = "x-k8s-aws-id"
 # EKS accepts a token for 15 minutes after signing, regardless of the URL's own expiry.
 SIGNED_SECONDS = 60
 RENEW_AFTER = timedelta(minutes=10)
-_SUFFIXES = {
-    "aws": "amazonaws.com",
-    "aws-us-gov": "amazonaws.com",
-    "aws-cn": "amazonaws.com.cn",
-    "aws-iso": "c2s.ic.gov",
-    "aws-iso-b": "sc2s.sgov.gov",
-    "aws-iso-e": "cloud.adc-e.uk",
-    "aws-iso-f": "csp.hci.ic.gov",
-    "aws-eusc": "amazonaws.eu",
-}
 
 
 def sts_host(region: str) -> str:
     """The regional STS host name."""
-    return f"sts.{region}.{_SUFFIXES[partition_of(region)]}"
+    return f"sts.{region}.{dns_suffix_of(partition_of(region))}"
 
 
 def signed_token(keys: AwsCredentials, *, cluster: str, region: str) -> Secret:

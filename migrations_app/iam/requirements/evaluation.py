@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from migrations_app.iam.evaluate import oddities
+from migrations_app.iam.partitions import known_partition_of, partition_of
 from migrations_app.iam.policy import IamPolicy, filled
 from migrations_app.iam.requirements.features import ASSUMED, Feature
 from migrations_app.iam.requirements.gaps import GapReport, find_gaps
@@ -86,12 +87,13 @@ def site_of(request: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
         "cluster": request.cluster_name,
         "account": request.account,
         "region": request.region,
-        "partition": request.partition or _partition_of(request.region),
+        "partition": request.partition or known_partition_of(request.region),
         "queue": request.queue,
         "node_role": request.node_role,
     }
     read = _read(request.policies, names)
     plain = {name: str(value) for name, value in names.items() if value and name != "node_role"} | read
+    plain.setdefault("partition", partition_of(plain.get("region", "")))
     role = plain.pop("node_role", "")
     site = AwsSite(
         **plain,
@@ -110,9 +112,3 @@ def _read(policies: Iterable[IamPolicy], names: Mapping[str, str | Sequence[str]
 def _pair(tag: str) -> tuple[str, str]:
     key, _, value = tag.partition("=")
     return key, value
-
-
-def _partition_of(region: str) -> str:
-    if not region:
-        return ""
-    return "aws-cn" if region.startswith("cn-") else "aws-us-gov" if region.startswith("us-gov-") else "aws"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from migrations_app.errors import InvalidInput
+from migrations_app.iam.partitions import known_partition_of, partition_of
 from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy
 from migrations_app.iam.requirements.evaluation import NAME_FORMS
 from migrations_app.iam.requirements.features import Feature
@@ -20,7 +21,7 @@ from migrations_app.inventory.aws_facts.feature_settings import ASSUME_ROLE, QUE
 from migrations_app.inventory.aws_facts.image_parameters import image_parameters
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import LIMITS, ControllerRole, PolicyDocument
-from migrations_app.inventory.objects.cluster_arn import AwsPlace, partition_of, read_role_arn
+from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_role_arn
 from migrations_app.inventory.parts import Part, Seen, Unseen
 from migrations_app.karpenter import labels
 
@@ -144,6 +145,7 @@ def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSi
     plain = {name: value for name, value in read.items() if name != "node_role"} | {
         k: v for k, v in site_names.items() if v
     }
+    plain.setdefault("partition", partition_of(plain.get("region", "")))
     guess = (read["node_role"],) if "node_role" in read else ()
     return AwsSite(
         **plain,
@@ -178,7 +180,7 @@ def _site_names(inventory: Inventory) -> dict[str, str]:
         "cluster": place.cluster or _in_form("cluster_name", _setting(inventory, CLUSTER)),
         "account": place.account or _account_of_role(inventory),
         "region": region,
-        "partition": partition_of(region) if region else "",
+        "partition": known_partition_of(region),
         "queue": _in_form("queue", _setting(inventory, QUEUE)),
     }
 

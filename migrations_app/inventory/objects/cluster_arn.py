@@ -4,17 +4,8 @@ import re
 from dataclasses import dataclass
 
 from migrations_app.errors import InvalidInput
+from migrations_app.iam.partitions import partition_of
 
-# The longest prefix first: us-isob-east-1 also starts with us-iso.
-_PARTITIONS = (
-    ("us-gov-", "aws-us-gov"),
-    ("us-isob-", "aws-iso-b"),
-    ("us-isof-", "aws-iso-f"),
-    ("us-iso-", "aws-iso"),
-    ("eu-isoe-", "aws-iso-e"),
-    ("eusc-", "aws-eusc"),
-    ("cn-", "aws-cn"),
-)
 _REGION = re.compile(r"[a-z]{2,5}(-[a-z]{2,12}){1,3}-\d{1,2}", re.ASCII)
 _ACCOUNT = re.compile(r"\d{12}", re.ASCII)
 _CLUSTER = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}", re.ASCII)
@@ -30,11 +21,6 @@ _ROLE_ARN = re.compile(
 
 LONGEST_ROLE_ARN = 640
 """A path of 512 characters plus a name of 64; truncating a longer text could produce the ARN of another role."""
-
-
-def partition_of(region: str) -> str:
-    """The AWS partition of the region; `aws` for every name without a known prefix."""
-    return next((partition for prefix, partition in _PARTITIONS if region.startswith(prefix)), "aws")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ from django.db.models import ProtectedError
 from migrations_app.clients.aws.cross_account import ClusterAccountAccess, new_external_id
 from migrations_app.clients.aws.identity import own_principal
 from migrations_app.errors import Conflict, InvalidInput, NotFound, Unauthorized
-from migrations_app.inventory.objects.cluster_arn import is_account, partition_of, read_place
+from migrations_app.iam.partitions import partition_of
+from migrations_app.inventory.objects.cluster_arn import is_account, read_place
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.eks_registration import no_identity

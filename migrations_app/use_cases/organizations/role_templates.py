@@ -10,7 +10,8 @@ import json
 from typing import Any
 
 from migrations_app.clients.aws.permissions import hub_policy, member_policy, trust_policy
-from migrations_app.inventory.objects.cluster_arn import partition_of, read_role_arn
+from migrations_app.iam.partitions import partition_of
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.manifests import JsonMap
 from migrations_app.models.organization import AwsOrganization
 

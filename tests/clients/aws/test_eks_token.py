@@ -14,7 +14,7 @@ from migrations_app.clients.aws.eks import HEADER, PREFIX, RENEW_AFTER, signed_t
 from migrations_app.clients.aws.session import AwsSession
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import Unauthorized
-from migrations_app.inventory.objects.cluster_arn import partition_of
+from migrations_app.iam.partitions import partition_of
 
 KEYS = AwsCredentials(access_key_id="ASIAEXAMPLE", secret=Secret("secret"), token=Secret("session/token+="))
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -8,6 +8,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.evaluation import CHOSEN, EvaluationRequest, evaluate_request, site_of
 from migrations_app.iam.requirements.features import ASSUMED, Feature
+from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.output import REMEDY_FORMS, remedy, removal_lines, stand_ins
 from migrations_app.iam.requirements.remedies import removable
 from migrations_app.iam.site import AwsSite
@@ -31,11 +32,53 @@ def test_names_that_are_told_win_over_those_that_are_read(policy, allow):
 
 @pytest.mark.parametrize(
     ("region", "partition"),
-    [("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov"), ("eu-west-1", "aws")],
+    [
+        ("cn-north-1", "aws-cn"),
+        ("us-gov-west-1", "aws-us-gov"),
+        ("eu-west-1", "aws"),
+        ("us-iso-east-1", "aws-iso"),
+        ("us-isob-east-1", "aws-iso-b"),
+        ("eu-isoe-west-1", "aws-iso-e"),
+        ("us-isof-south-1", "aws-iso-f"),
+        ("eusc-de-east-1", "aws-eusc"),
+        ("", "aws"),
+        ("zz-north-1", "aws"),
+    ],
 )
 def test_a_region_tells_its_partition(policy, region, partition):
     assert site_of(asked(policy, region=region))[0].partition == partition
     assert site_of(asked(policy, region=region, partition="aws-iso"))[0].partition == "aws-iso"
+
+
+@pytest.mark.parametrize(
+    ("arn", "region", "partition"),
+    [
+        ("arn:aws-new:ec2:*:*:subnet/*", "zz-north-1", "aws-new"),  # a partition of tomorrow: the documents tell it
+        ("arn:aws-cn:ec2:*:*:subnet/*", "eu-west-1", "aws"),  # the region is known: other ARNs grant nothing there
+        ("arn:aws:ec2:*:*:subnet/*", "eusc-de-east-1", "aws-eusc"),
+        ("arn:*:ec2:eusc-de-east-1:*:subnet/*", "", "aws-eusc"),  # the region is read from the documents
+        ("arn:aws-cn:ec2:*:*:subnet/*", "", "aws-cn"),
+    ],
+)
+def test_the_documents_tell_the_partition_only_where_no_region_does(policy, allow, arn, region, partition):
+    assert site_of(asked(policy, allow("ec2:*", arn), region=region))[0].partition == partition
+
+
+@pytest.mark.parametrize(
+    ("region", "partition"),
+    [("eusc-de-east-1", "aws-eusc"), ("us-iso-east-1", "aws-iso"), ("us-isob-east-1", "aws-iso-b")],
+)
+def test_a_policy_of_another_partition_is_enough_there_and_its_patch_belongs_there(policy, region, partition):
+    names = {"cluster_name": "shop", "account": "111122223333", "region": region}
+    site = AwsSite(cluster="shop", account="111122223333", region=region, partition=partition)
+    whole = remedy(find_gaps([], release="1.14", site=site), site, policies=()).documents()
+    given = tuple(parse_policy(json.dumps(one), name="whole") for one in whole)
+    answer = evaluate_request(EvaluationRequest(policies=given, release="1.14", **names))
+    assert answer.report.ok
+    empty = evaluate_request(EvaluationRequest(policies=(policy(),), release="1.14", **names))
+    text = remedy(empty.report, empty.site, policies=()).text("json")
+    assert f"arn:{partition}:ec2:{region}:" in text
+    assert "arn:aws:" not in text
 
 
 def test_tags_may_hold_the_sign_between_key_and_value(policy):

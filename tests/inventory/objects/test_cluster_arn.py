@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.objects.cluster_arn import AwsPlace, RoleArn, partition_of, read_place, read_role_arn
+from migrations_app.inventory.objects.cluster_arn import AwsPlace, RoleArn, read_place, read_role_arn
 
 ARN = "arn:aws:eks:eu-west-1:111122223333:cluster/shop"
 
@@ -14,24 +14,6 @@ def refusal(text, region=""):
     with pytest.raises(InvalidInput) as caught:
         read_place(text, region=region)
     return caught.value.code, caught.value.where
-
-
-@pytest.mark.parametrize(
-    ("region", "partition"),
-    [
-        ("eu-west-1", "aws"),
-        ("cn-north-1", "aws-cn"),
-        ("us-gov-west-1", "aws-us-gov"),
-        ("us-iso-east-1", "aws-iso"),
-        ("us-isob-east-1", "aws-iso-b"),
-        ("us-isof-south-1", "aws-iso-f"),
-        ("eu-isoe-west-1", "aws-iso-e"),
-        ("eusc-de-east-1", "aws-eusc"),
-        ("mx-central-1", "aws"),
-    ],
-)
-def test_a_region_has_its_partition(region, partition):
-    assert partition_of(region) == partition
 
 
 def test_an_arn_tells_all():
