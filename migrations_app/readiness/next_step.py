@@ -10,6 +10,7 @@ from typing import NamedTuple
 from migrations_app.checks.base import PHASES, Finding, Reason, Remedy, Severity, Status
 from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
 from migrations_app.inventory.inventory import AWS_PREFIX
+from migrations_app.readiness.needs_order import ordered_by_needs
 from migrations_app.readiness.rbac.roles import PART_KINDS, kinds_of, scan_roles
 from migrations_app.readiness.report import Verdict
 
@@ -147,13 +148,16 @@ class NextStep(NamedTuple):
 
 
 def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cluster: str) -> NextStep:
-    """Returns the next step. Of several failing blockers the first in the order of work comes first. Of unknown
-    blockers that comes first which has a remedy, then that on which most blockers depend."""
+    """Returns the next step. Of several failing blockers that comes first which is first in the order of work
+    and needs none of the others. Of unknown blockers that comes first which has a remedy, then that on which most
+    blockers depend."""
     groups = group_findings((f for f in findings if f.status in ("fail", "unknown", "manual")), cluster=cluster)
     blockers = [group for group in groups if group.severity == "blocker"]
     if failing := _by_phase(group for group in blockers if group.status == "fail"):
         count = "1 blocker" if len(failing) == 1 else f"{len(failing)} blockers"
-        return NextStep(f"Not ready: {count}", failing[0].summary, failing[0].first.id, len(failing) - 1)
+        first_id = ordered_by_needs([group.first for group in failing])[0].id
+        first = next(group for group in failing if group.first.id == first_id)
+        return NextStep(f"Not ready: {count}", first.summary, first_id, len(failing) - 1)
     if blockers:
         chosen = max(_by_phase(blockers), key=lambda group: (bool(group.remedies), _open_blockers(group)))
         questions = sum(map(_open_blockers, blockers))

@@ -1,4 +1,7 @@
-from migrations_app.checks.base import Finding
+import pytest
+
+from migrations_app.checks.base import Finding, Phase, Remedy
+from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED
 from migrations_app.readiness.next_step import NextStep, next_step
 from migrations_app.readiness.verdict import verdict
@@ -18,6 +21,16 @@ def test_the_first_blocker_in_the_order_of_the_work() -> None:
         finding("open", "unknown", phase="preflight"),
     )
     assert told(*asked) == NextStep("Not ready: 2 blockers", "Summary of early", "early", 1)
+
+
+@pytest.mark.parametrize("phase", ["crds", "cleanup"])
+def test_what_a_blocker_needs_first_comes_before_it(phase: Phase) -> None:
+    waits = PersonTask(what="look", needs=("needed",))
+    asked = (
+        finding("a", "fail", phase="crds", remedies=(Remedy(how="kubectl", text="# look", change=waits),)),
+        finding("needed", "fail", phase=phase),
+    )
+    assert told(*asked) == NextStep("Not ready: 2 blockers", "Summary of needed", "needed", 1)
 
 
 def test_questions_that_can_block_are_counted_by_the_check_and_named_by_their_cause() -> None:

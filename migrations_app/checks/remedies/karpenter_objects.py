@@ -22,11 +22,9 @@ from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, rem
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option, pointer
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
-from migrations_app.inventory.facts.node_pools import REFERENCE, own_pools, text
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 from migrations_app.inventory.parse import is_karpenter
-from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 
 RESOURCES: Final = {
@@ -97,35 +95,6 @@ def merge_patch_of(path: str, value: object) -> StepOf:
     body = merge_patch_at(path, value)
     done = f"{path} is {json.dumps(value)}" if value is not None else f"{path} is gone"
     return lambda row: ObjectPatch(target=target_of(row), body=body, done=done)
-
-
-def move_kubelet_to_class(inventory: Inventory, row: Evidence, *, mark: str) -> Change:
-    """Writes the kubelet settings in the annotation `mark` of a pool to its node class. A manual task if the pools that
-    share the class have different settings, or the class has its own."""
-    pools = {own_pool.name: own_pool for own_pool in own_pools(inventory)}
-    name = text(pools[row.name], f"{REFERENCE}.name") if row.name in pools else ""
-    sharing = [pool.metadata.annotation(mark) for pool in pools.values() if text(pool, f"{REFERENCE}.name") == name]
-    target = ChangeTarget("EC2NodeClass", name, resource=_resource("EC2NodeClass"))
-    ec2_node_class = next(
-        (ec2nodeclass for ec2nodeclass in inventory.ec2nodeclasses.items if ec2nodeclass.name == name), None
-    )
-    settings = _same_settings(sharing)
-    if ec2_node_class is None or settings is None or ec2_node_class.get("spec.kubelet") not in (None, {}, settings):
-        reason = "pools that share a class may want different settings"
-        return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=reason)
-    body: JsonMap = {"spec": {"kubelet": settings}}
-    undo = ObjectPatch(target=target, body=merge_patch_undo(body, {"spec": ec2_node_class.spec or {}}))
-    return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
-
-
-def _same_settings(annotations: Sequence[str | None]) -> JsonMap | None:
-    """The settings in all annotations; None if they differ, one is missing, or one is not a map."""
-    try:
-        settings = [json.loads(text) for text in annotations if text]
-    except ValueError:
-        return None
-    alike = bool(settings) and len(settings) == len(annotations) and all(text == settings[0] for text in settings)
-    return settings[0] if alike and isinstance(settings[0], dict) else None
 
 
 def edit_task(row: Evidence) -> PersonTask:

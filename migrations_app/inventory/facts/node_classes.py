@@ -4,13 +4,14 @@ registration taint.
 Manifests leave out status and everything that only the server or Karpenter writes.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from migrations_app.conversion.kubelet import kubelet_meaning
 from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
-from migrations_app.inventory.facts.node_pools import USER_DATA, family, own_claims, text
+from migrations_app.inventory.facts.node_pools import USER_DATA, class_name, family, own_claims, own_pools, text
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.base import WholeObject
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
@@ -75,11 +76,31 @@ def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
     return ANNOTATION, kubelet if _readable(kubelet) else None
 
 
+@once
+def kubelet_meanings(inventory: Inventory) -> dict[str, set[str | None]]:
+    """For each node class that pools name, the different kubelet settings that these pools have now, as `same_meaning`
+    writes them. None stands for settings that cannot be read; a pool without settings has those of its class."""
+    own = {ec2nodeclass.name: ec2nodeclass.get("spec.kubelet") for ec2nodeclass in inventory.ec2nodeclasses.items}
+    meanings: dict[str, set[str | None]] = {}
+    for pool in own_pools(inventory):
+        kubelet = kubelet_of(pool)[1]
+        meaning = None if kubelet is None else same_meaning(kubelet) or same_meaning(own.get(class_name(pool)))
+        if class_name(pool):
+            meanings.setdefault(class_name(pool), set()).add(meaning)
+    return meanings
+
+
 def same_meaning(settings: object) -> str:
     """A text that is equal for kubelet settings with the same meaning; empty for none and for unreadable settings."""
     if not isinstance(settings, dict) or not _readable(settings):
         return ""
     return kubelet_meaning({name: value for name, value in settings.items() if value is not None})
+
+
+def kubelet_text(kubelet: Mapping[str, Any]) -> str:
+    """The settings as JSON, with values as they are written; without settings that are empty."""
+    written = {name: value for name, value in kubelet.items() if value not in (None, {}, [])}
+    return json.dumps(written, sort_keys=True, default=str)
 
 
 def _readable(kubelet: object) -> bool:

@@ -20,10 +20,9 @@ from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from migrations_app.readiness.runbook.work_order import (
     DRIFT_HOLD_CHECKS,
     HopPart,
-    ordered_by_needs,
+    in_work_order,
     parts_by_check,
     reverted_after_upgrade,
-    work_sort_key,
 )
 
 NODE_CLAIM_PARTS = ("machines", "nodeclaims")
@@ -104,9 +103,7 @@ class HopWork:
     ) -> None:
         """Applies the fixes of the selected findings in the order of work; `findings` are all findings of the hop."""
         part_by_check = parts_by_check(findings, release=str(self.hop.release))
-        ordered = ordered_by_needs(
-            sorted((candidate for candidate in selected if candidate.status in _TO_FIX), key=work_sort_key)
-        )
+        ordered = in_work_order(candidate for candidate in selected if candidate.status in _TO_FIX)
         for part in parts:
             for finding in (candidate for candidate in ordered if part_by_check[candidate.id] == part):
                 self._fix(finding)

@@ -22,6 +22,7 @@ from migrations_app.readiness.runbook.stages import RunbookStage, stages
 from migrations_app.readiness.runbook.work_order import (
     CRDS_INSTALLED_CHECK,
     OPEN_STATUSES,
+    in_work_order,
     last_before_upgrade,
     parts_by_check,
     work_sort_key,
@@ -189,7 +190,7 @@ def _hop(
             guards=earlier_hops.last is None,
             rewrites=hop.name == CONVERTED and hop is not report.target.path[-1],
         ),
-        steps=tuple(sorted((finding for finding in findings if finding.status in OPEN_STATUSES), key=work_sort_key)),
+        steps=tuple(in_work_order(finding for finding in findings if finding.status in OPEN_STATUSES)),
         done_earlier=tuple(earlier_hops.done(judged)),
         asked_first=upgrades.asked_first if upgrades.start else (),
         values=values_walk.next_hop(upgrades.changed_values, start=start, target_release=hop.release),

@@ -36,11 +36,11 @@ from migrations_app.readiness.runbook.work_order import (
     PHASES_AFTER,
     SUCCESSORS_CHECK,
     HopPart,
+    in_work_order,
     lacks_successors,
     last_before_upgrade,
     parts_by_check,
     reverted_after_upgrade,
-    work_sort_key,
 )
 
 _TITLES_BEFORE: dict[Phase, str] = {
@@ -103,7 +103,7 @@ def stages(
     hold their changes of Helm values any more. `rewrites`: a later hop needs all stored objects rewritten as v1, which
     the new controller does by itself. `guards`: if Argo CD delivers, mark the CRDs so that Argo CD keeps them.
     """
-    ordered, hop_upgrades = sorted(findings, key=work_sort_key), upgrades or HopUpgrades()
+    ordered, hop_upgrades = in_work_order(findings), upgrades or HopUpgrades()
     part_by_check = parts or parts_by_check(ordered, release=hop.release)
     by_part = {
         name: [finding for finding in ordered if part_by_check[finding.id] == name]

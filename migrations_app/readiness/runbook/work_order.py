@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UnsetType
 
 from migrations_app.checks.base import PHASES, Finding, Phase
 from migrations_app.checks.changes import DeliveryResume, HelmChange, ObjectPatch, Observation, PersonTask, leaves
+from migrations_app.readiness.needs_order import needs_of, ordered_by_needs
 
 OPEN_STATUSES = ("fail", "unknown", "manual")
 HopPart = Literal["before", "land", "after", "verify"]
@@ -99,27 +100,17 @@ def in_stage_order(findings: Iterable[Finding], *, release: str) -> tuple[Findin
     """Returns the findings in the order in which the runbook of the hop to that release handles them."""
     rows = tuple(findings)
     keys = _stage_keys(rows, release=release)
-    return tuple(sorted(rows, key=lambda finding: (keys[finding.id], work_sort_key(finding))))
+    return tuple(sorted(in_work_order(rows), key=lambda finding: keys[finding.id]))
 
 
-def ordered_by_needs(findings: Sequence[Finding]) -> list[Finding]:
-    """Returns the findings in the given order, but each after those that its changes need first. Findings that need
-    each other keep the given order."""
-    remaining, ordered = list(findings), list[Finding]()
-    needs = {finding.id: _needs(finding) for finding in findings}
-    while remaining:
-        remaining_ids = {finding.id for finding in remaining}
-        following = next(
-            (finding for finding in remaining if not needs[finding.id] & (remaining_ids - {finding.id})), remaining[0]
-        )
-        remaining.remove(following)
-        ordered.append(following)
-    return ordered
+def in_work_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Returns the findings by `work_sort_key`, but each after those that its changes need first."""
+    return ordered_by_needs(sorted(findings, key=work_sort_key))
 
 
 def waits_for(finding: Finding, *, among: Iterable[Finding]) -> bool:
     """Whether a change of the finding needs another one of those findings to pass first."""
-    return bool(_needs(finding) & {other.id for other in among if other.id != finding.id})
+    return bool(needs_of(finding) & {other.id for other in among if other.id != finding.id})
 
 
 def with_needs(findings: Iterable[Finding], *, among: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -131,14 +122,8 @@ def with_needs(findings: Iterable[Finding], *, among: Iterable[Finding]) -> tupl
         finding = remaining.pop()
         if finding.id not in found:
             found[finding.id] = finding
-            remaining += [others[name] for name in _needs(finding) if name in others]
+            remaining += [others[name] for name in needs_of(finding) if name in others]
     return tuple(found.values())
-
-
-def _needs(finding: Finding) -> set[str]:
-    """The ids of the checks that have to pass before the changes of the finding are made."""
-    changes = [remedy.change for remedy in finding.remedies if remedy.change is not UNSET]
-    return {check for change in changes for check in change.needs}
 
 
 def parts_by_check(findings: Sequence[Finding], *, release: str) -> dict[str, HopPart]:
@@ -178,7 +163,7 @@ def last_before_upgrade(findings: Sequence[Finding], *, release: str) -> frozens
         if (finding.follows and changes_anything(finding)) or name in RIGHT_BEFORE_UPGRADE
     }
     for name, finding in open_before.items():
-        needed = [open_before[need] for need in _needs(finding) if need in open_before and need != name]
+        needed = [open_before[need] for need in needs_of(finding) if need in open_before and need != name]
         later = [
             other
             for other in needed

@@ -17,11 +17,11 @@ from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
+from migrations_app.readiness.needs_order import ordered_by_needs
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook.effects.chart_upgrade import after_upgrade
 from migrations_app.readiness.runbook.runbook import DoneEarlier, runbook
 from migrations_app.readiness.runbook.walk import Walk, findings_of_hops
-from migrations_app.readiness.runbook.work_order import ordered_by_needs
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.readiness.verdict import hop_lines
 from migrations_app.samples import fleet

@@ -1,5 +1,6 @@
 """The order of the work inside a hop: what has to be there comes before what goes."""
 
+import copy
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -13,7 +14,8 @@ from migrations_app.checks.base import Finding, Phase, Remedy
 from migrations_app.checks.changes import HelmChange
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import service_of
-from migrations_app.karpenter.hops import ALPHA_LEFT
+from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT
+from migrations_app.karpenter.labels import KUBELET_COMPATIBILITY
 from migrations_app.readiness.report import InstallationFacts, Report
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.runbook.stages import RunbookStage, stages
@@ -26,6 +28,7 @@ from migrations_app.readiness.runbook.work_order import (
     OPEN_STATUSES,
     SUCCESSORS_CHECK,
     WITH_UPGRADE,
+    in_stage_order,
     parts_by_check,
 )
 from tests.acceptance.clusters import CLEAN, objects
@@ -237,3 +240,26 @@ def test_an_alpha_cluster_is_told_to_make_node_pools_before_anything_is_deleted(
         next(k for k in kinds if k in line) for line in lines if "kubectl delete" in line and "node " not in line
     ]
     assert [kind for kind, _ in groupby(deleted)] == list(kinds)
+
+
+def test_classes_are_split_before_the_annotations_that_hold_their_settings_go() -> None:
+    clean = next(one for one in CLEAN if one.name == "v1-10")
+    docs = copy.deepcopy(list(objects(clean)))
+    first = next(doc for doc in docs if doc["kind"] == "NodePool")
+    second = copy.deepcopy(first)
+    second["metadata"] |= {"name": "batch", "uid": "batch-uid"}
+    for doc, text in ((first, '{"maxPods": 42}'), (second, '{"maxPods": 20}')):
+        doc["metadata"].setdefault("annotations", {})[KUBELET_COMPATIBILITY] = text
+    report = judged(clean, (*docs, second))
+    split, removal = "kubelet_settings_in_classes", "compatibility_annotations_gone"
+    (hop,) = [one for one in hops(report) if one.path_hop.name == BETA_LEFT]
+    order = [name for stage in hop.stages if stage.part == "before" for name in stage.checks]
+    assert order.index(split) < order.index(removal)
+    assert [one.id for one in hop.steps].index(split) < [one.id for one in hop.steps].index(removal)
+    assert hop.next.check == split
+    asked = [one for one in report.checks if one.hop == BETA_LEFT]
+    shown = [one.id for one in in_stage_order(asked, release=hop.path_hop.release)]
+    assert shown.index(split) < shown.index(removal)
+    ways = [remedy for one in hop.steps for remedy in one.remedies]
+    lines = [line for remedy in ways for line in remedy.text.splitlines()]
+    assert [line for line in lines if KUBELET_COMPATIBILITY in line and not line.startswith("#")] == []

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Change, ObjectAnnotations, PersonTask, group
 from migrations_app.checks.remedies.commands import remedies_of, with_cluster_commands
-from migrations_app.checks.remedies.karpenter_objects import move_kubelet_to_class, target_of
+from migrations_app.checks.remedies.karpenter_objects import target_of
 from migrations_app.checks.remedies.object_marks import change_annotations
+from migrations_app.checks.shared.kubelet_settings import annotations_to_keep, move_kubelet_to_class
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -20,10 +21,7 @@ check = Check(
     phase="resources",
     severity="blocker",
     why="1.1 ignores these annotations: new nodes lose the kubelet settings and the Ubuntu family that they hold.",
-    how=(
-        "Searches the annotations of NodePools and node classes for the two keys in which the conversion keeps "
-        "settings."
-    ),
+    how="Searches NodePools and node classes for the two annotations in which the conversion keeps settings.",
     reads=("nodepools", "ec2nodeclasses"),
     says=(
         "{count} compatibility annotation still holds settings",
@@ -60,19 +58,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     parts = {"EC2NodeClass": case.inventory.ec2nodeclasses, "NodePool": case.inventory.nodepools}
-    inventory = {(kind, item.name): item for kind, part in parts.items() for item in part.items}
-    steps = [_remove_annotation(row, inventory[row.kind, row.name]) for row in evidence]
-    what = "; ".join(f"write {item.seen} of {item.kind} {item.name} as {item.wanted}" for item in evidence)
-    change = group(*dict.fromkeys(_move_content(case, row) for row in evidence), *steps, what=what)
-    first = inventory[evidence[0].kind, evidence[0].name]
-    yield from with_cluster_commands(remedies_of(change, managed(first.metadata)), group(*steps))
+    objects = {(kind, item.name): item for kind, part in parts.items() for item in part.items}
+    kept = annotations_to_keep(case.inventory, evidence)
+    steps = [_remove_annotation(row, objects[row.kind, row.name]) for row in evidence if row not in kept]
+    moves = dict.fromkeys(kept[row] if row in kept else _move_content(case, row) for row in evidence)
+    written = (f"write {row.seen} of {row.kind} {row.name} as {row.wanted}" for row in evidence if row not in kept)
+    what = "; ".join((*dict.fromkeys(task.what for task in kept.values()), *written))
+    first = objects[evidence[0].kind, evidence[0].name]
+    remedies = remedies_of(group(*moves, *steps, what=what), managed(first.metadata))
+    yield from with_cluster_commands(remedies, group(*steps)) if steps else remedies
 
 
 def _move_content(case: CheckContext, row: Evidence) -> Change:
     """Moves the content of the annotation to its field; a manual task if the new value is a choice."""
-    if row.kind == "NodePool":
-        return move_kubelet_to_class(case.inventory, row, mark=labels.KUBELET_COMPATIBILITY)
-    return PersonTask(target=target_of(row), what=row.wanted, why="which image runs is a choice")
+    task = PersonTask(target=target_of(row), what=row.wanted, why="which image runs is a choice")
+    return move_kubelet_to_class(case.inventory, row) if row.kind == "NodePool" else task
 
 
 def _remove_annotation(row: Evidence, named_object: NamedObject) -> ObjectAnnotations:

@@ -108,14 +108,95 @@ def test_the_remedy_carries_over_before_it_removes():
     assert patch.undo.body == {"spec": {"kubelet": None}}
 
 
-def test_pools_of_one_class_that_hold_different_settings_are_for_a_person_before_anything_is_removed():
-    cluster = annotated({KUBELET: '{"maxPods":58}'})
+SPLIT = "kubelet_settings_in_classes"
+
+
+def beside(first, second, *, name="batch", node_class="default"):
+    """The pool web with the first annotation, and one more pool with the second."""
+    other = pool(name, ON_DEMAND, node_class=node_class, version="v1")
+    other["metadata"]["annotations"] = {KUBELET: second} if second else {}
+    return annotated({KUBELET: first}).with_docs(other)
+
+
+def live(remedy):
+    """The lines that do something."""
+    return [line for line in remedy.text.splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize(("second", "names"), [('{"maxPods":110}', "web batch"), ("", "web")])
+def test_no_annotation_goes_before_the_class_of_pools_that_differ_is_split(second, names):
+    (found,) = remedies(CHECK, "1.1+", beside('{"maxPods":58}', second))
+    assert found.text.splitlines() == [
+        f"# Only once EC2NodeClass default is split: kubectl annotate nodepools.karpenter.sh {names} {KUBELET}-",
+        f"# For a person: split EC2NodeClass default as {SPLIT} says: its NodePools want different settings",
+        f"# only the annotations of {names.replace(' ', ', ')} hold their settings: removed before, they are lost",
+    ]
+    assert found.change.needs == (SPLIT,)
+
+
+def test_an_unreadable_annotation_among_several_pools_keeps_them_all():
+    (found,) = remedies(CHECK, "1.1+", beside('{"maxPods":58}', "{"))
+    told = "its NodePools may want different settings (an annotation cannot be read)"
+    assert told in found.text
+    assert (live(found), found.change.needs) == ([], (SPLIT,))
+
+
+def test_an_unreadable_annotation_of_the_only_pool_is_for_a_person():
+    (found,) = remedies(CHECK, "1.1+", annotated({KUBELET: "{"}))
+    edit, _ = live(found)
+    assert edit == "kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # spec.kubelet: web has {"
+
+
+@pytest.mark.parametrize("second", ['{"maxPods":58}', '{"maxPods":58,"kubeReserved":{}}'])
+def test_pools_that_agree_are_written_to_their_class_once(second):
+    (found,) = remedies(CHECK, "1.1+", beside('{"maxPods":58}', second))
+    assert live(found)[0] == f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}"
+    assert live(found)[-1] == f"kubectl annotate nodepools.karpenter.sh web batch {KUBELET}-"
+    assert found.change.needs == ()
+
+
+def test_a_pool_without_settings_follows_its_class():
+    cluster = beside('{"maxPods":58}', "")
+    written = node_class("default", cluster="test", version="v1")
+    written["spec"]["kubelet"] = {"maxPods": 58}
+    (found,) = remedies(CHECK, "1.1+", cluster.without("ec2nodeclasses").with_docs(written))
+    assert live(found)[-1] == f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-"
+
+
+def test_other_classes_are_not_held_up():
+    cluster = beside('{"maxPods":58}', '{"maxPods":110}')
+    alone = pool("own", ON_DEMAND, node_class="own", version="v1")
+    alone["metadata"]["annotations"] = {KUBELET: '{"maxPods":58}'}
+    cluster = cluster.with_docs(alone, node_class("own", cluster="test", version="v1"))
+    (found,) = remedies(CHECK, "1.1+", cluster)
+    assert live(found) == [
+        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws own --type=merge -p {WRITTEN}",
+        f"kubectl annotate nodepools.karpenter.sh own {KUBELET}-",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node_class_name", "told"),
+    [("gone", "EC2NodeClass gone, which was not found"), ("", "a node class, for they name none")],
+)
+def test_without_a_class_the_annotation_stays(node_class_name, told):
+    (found,) = remedies(CHECK, "1.1+", beside("", '{"maxPods":58}', node_class=node_class_name))
+    assert f"# For a person: write the kubelet settings of NodePools batch to {told}" in found.text.splitlines()
+    assert live(found) == []
+
+
+def test_a_name_cannot_leave_the_comment():
+    (found,) = remedies(CHECK, "1.1+", beside('{"maxPods":58}', '{"maxPods":1}', name="a\nreboot; b"))
+    assert live(found) == []
+
+
+def test_a_source_is_told_to_split_the_class_first():
+    cluster = annotated({KUBELET: '{"maxPods":58}'}, **{"argocd.argoproj.io/instance": "p"})
     other = pool("batch", ON_DEMAND, node_class="default", version="v1")
-    other["metadata"]["annotations"] = {KUBELET: '{"maxPods":110}'}
-    (found,) = remedies(CHECK, "1.1+", cluster.with_docs(other))
-    edits, removed = found.text.splitlines()[:-1], found.text.splitlines()[-1]
-    assert [one.split("  # ")[0] for one in edits] == ["kubectl edit ec2nodeclasses.karpenter.k8s.aws default"] * 2
-    assert removed == f"kubectl annotate nodepools.karpenter.sh web batch {KUBELET}-"
+    argocd, kubectl = remedies(CHECK, "1.1+", cluster.with_docs(other))
+    told = f"split EC2NodeClass default as {SPLIT} says: its NodePools want different settings"
+    assert argocd.text.splitlines()[0] == f"# In the source of the Argo CD Application (p): {told}"
+    assert (live(argocd), live(kubectl)) == ([], [])
 
 
 def test_a_class_with_settings_of_its_own_is_not_written_over():

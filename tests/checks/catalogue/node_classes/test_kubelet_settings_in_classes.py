@@ -96,8 +96,37 @@ def test_unseen():
     unseen_is_unknown(CHECK, "1.0", version="0.37.8")
 
 
-def test_the_remedy_prints_pools_and_classes():
-    given = remedies(CHECK, "1.0", beta(web=MANY))
+BOTH = "kubectl get ec2nodeclasses.karpenter.k8s.aws,nodepools.karpenter.sh -o yaml | karpdash convert -f -"
+
+
+@pytest.mark.parametrize(
+    ("hop", "cluster", "last"),
+    [
+        ("1.0", beta(web=MANY), "# It prints v1 objects: apply them once 1.0 runs"),
+        ("1.1+", v1(web='{"maxPods": 58}', api='{"maxPods": 9}'), "# Remove the annotations only after that"),
+    ],
+)
+def test_the_remedy_reads_pools_and_classes_together(hop, cluster, last):
+    given = remedies(CHECK, hop, cluster)
     assert parses(given) == ["kubectl"]
-    get = "kubectl get nodepools.karpenter.sh web -o yaml | karpdash convert -f -"
-    assert given[0].text.splitlines()[2:] == [get]
+    assert given[0].text.splitlines()[2:] == [last, BOTH]
+
+
+def test_quantities_are_shown_as_they_are_written():
+    cluster = v1(web='{"systemReserved": {"cpu": "100m", "memory": "1Gi"}, "evictionHard": {}}', api="")
+    (row,) = found(CHECK, "1.1+", cluster)[1]
+    written = '{"systemReserved": {"cpu": "100m", "memory": "1Gi"}}'
+    assert row.seen == f"{written}, unlike other pools of the class"
+
+
+def test_a_pool_that_cannot_be_read_is_not_said_to_differ():
+    words = f"NodePool api: metadata.annotations[{KEY}] cannot be read"
+    assert answer(CHECK, "1.1+", v1(web=json.dumps(MANY), api="{")) == ("unknown", words)
+
+
+def test_pools_that_name_no_class_share_none():
+    nameless = [
+        a_pool({REFERENCE: {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass"}, **own}, name=name)
+        for name, own in (("web", {"metadata.annotations": {KEY: json.dumps(MANY)}}), ("api", {}))
+    ]
+    assert answer(CHECK, "1.1+", at("1.0.14", *nameless)) == GOOD
