@@ -62,7 +62,7 @@ def _client(crd: JsonMap, before: JsonMap | None, *, inventory: Inventory, relea
 
 def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
     address = chart_webhook(inventory, release)
-    if address is not None:
+    if address is not None and address.namespace:
         return address.name, address.namespace, address.port
     service = webhook_service(inventory)
     return (service.name, service.namespace, MAIN_CHART_WEBHOOK_SERVICE[2]) if service else MAIN_CHART_WEBHOOK_SERVICE

@@ -212,7 +212,8 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
     """
     release = helm_release(inventory, chart=chart)
     if release is not None:
-        return Values("Helm release record", "HelmRelease", release.name, release.namespace, release.config)
+        origin, home = "Helm release record", release.namespace
+        return Values(origin, "HelmRelease", release.name, home, release.config, release_namespace=home)
     return next(delivered_values(inventory, chart), None)
 
 

@@ -11,7 +11,6 @@ from migrations_app.inventory.facts.controller import (
     ABSENT,
     CRD_CHART,
     given_values,
-    helm_release,
     installation,
     value_at,
     webhooks_off,
@@ -259,7 +258,8 @@ def _ports(service: Service) -> set[int | None]:
 class WebhookAddress:
     """What the CRDs of a release will contain: whether they convert, and which Service is called.
 
-    Whether they convert is as a template decides: the text "false" of `--set-string` counts as true.
+    Whether they convert is as a template decides: the text "false" of `--set-string` counts as true. `namespace` is
+    empty if it is that of the Helm release and that is not known.
     """
 
     converts: bool
@@ -279,8 +279,7 @@ def chart_webhook(inventory: Inventory, release: Release) -> WebhookAddress | No
     defaults = row.crd_chart_webhook(release) if row else None
     if values is None or defaults is None:
         return None
-    record = helm_release(inventory, chart=CRD_CHART)
-    home = record.namespace if record else values.namespace
+    home = values.release_namespace
     name, namespace, port = MAIN_CHART_WEBHOOK_SERVICE[0], defaults.service_namespace or home, _port(values)
     return WebhookAddress(
         converts=bool(_chart_value(values, "webhook.enabled", default=defaults.enabled)),

@@ -229,6 +229,8 @@ class Values:
     tree: JsonMap
     path: str = "config"
     """The path of the tree in that object, for evidence."""
+    release_namespace: str = ""
+    """What templates read as `.Release.Namespace`; empty if it is not known."""
 
 
 def delivered_values(inventory: Inventory, chart: str) -> Iterator[Values]:
@@ -237,7 +239,21 @@ def delivered_values(inventory: Inventory, chart: str) -> Iterator[Values]:
     for chart_delivery in chart_deliveries(inventory, chart):
         delivery, found = chart_delivery.delivery, _values_of(chart_delivery)
         if found is not None and isinstance(found[0], dict):
-            yield Values(delivery.kind, delivery.kind, delivery.name, delivery.namespace, found[0], found[1])
+            tree, path, home = found[0], found[1], _release_namespace(chart_delivery)
+            yield Values(delivery.kind, delivery.kind, delivery.name, delivery.namespace, tree, path, home)
+
+
+def _release_namespace(chart_delivery: ChartDelivery) -> str:
+    """The namespace in which the tool renders the chart; empty if the delivery does not tell.
+
+    Flux falls back on the namespace of the HelmRelease, Argo CD never on that of the Application: without a
+    destination `helm template` runs without a namespace (argo-cd, `util/helm/cmd.go`).
+    """
+    delivery, place = chart_delivery.delivery, chart_delivery.place
+    if delivery.kind == HELM_RELEASE:
+        return text(delivery, "spec.targetNamespace") or delivery.namespace
+    own = below(delivery.spec, (*place.at, "helm", "namespace")) if place else None
+    return own if isinstance(own, str) and own else text(delivery, "spec.destination.namespace")
 
 
 def _values_of(chart_delivery: ChartDelivery) -> tuple[object, str] | None:

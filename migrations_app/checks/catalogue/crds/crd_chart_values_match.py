@@ -57,8 +57,13 @@ def _wrong_service(case: CheckContext, values: Values, *, planned: facts.Webhook
         wanted = f"true: the CRDs of {case.hop.release} convert"
         yield at_value(values, "webhook.enabled", seen="false", wanted=wanted).with_data(value="true")
     elif real is not None:
-        differing = {"serviceNamespace": (planned.namespace, real.namespace), "serviceName": (planned.name, real.name)}
+        differing = {"serviceName": (planned.name, real.name)}
         differing["port"] = (str(planned.port), str(facts.webhook_port_of(real, otherwise=planned.port)))
+        if planned.namespace:
+            differing = {"serviceNamespace": (planned.namespace, real.namespace), **differing}
+        else:
+            where = f"{values.kind} {values.namespace}/{values.name}"
+            yield Unknown(f"{where} does not tell the namespace of its chart, which the CRDs will call")
         for key, (seen, wanted) in differing.items():
             if seen != wanted:
                 yield at_value(values, f"webhook.{key}", seen=seen, wanted=wanted).with_data(value=wanted)

@@ -101,6 +101,79 @@ def test_records_that_could_not_be_read_leave_it_open():
     assert found == ("unknown", "Helm's records could not be read (forbidden)", ())
 
 
+def delivered(kind: str, spec: dict, *, home: str):
+    """A cluster whose karpenter-crd is known from that delivery only."""
+    api = {"Application": "argoproj.io/v1alpha1", "HelmRelease": "helm.toolkit.fluxcd.io/v2"}[kind]
+    delivery = doc(api, kind, metadata=meta("karpenter-crd", home), spec=spec)
+    return a_cluster("0.37.8").without("helm_releases").with_docs(delivery)
+
+
+def argo(destination: object, *, several: bool = False, **helm: object):
+    source = {"repoURL": "public.ecr.aws/karpenter", "chart": "karpenter-crd", "targetRevision": "0.37.8", "helm": helm}
+    other = {"repoURL": "https://git.example/values.git", "ref": "values"}
+    sources = {"sources": [other, source]} if several else {"source": source}
+    place = {"server": "https://kubernetes.default.svc"} | ({"namespace": destination} if destination else {})
+    return delivered("Application", {"destination": place, **sources}, home="argocd")
+
+
+def flux(home: str = "flux-system", **spec: object):
+    chart = {
+        "chart": "karpenter-crd",
+        "version": "0.37.8",
+        "sourceRef": {"kind": "HelmRepository", "name": "karpenter"},
+    }
+    return delivered("HelmRelease", {"chart": {"spec": chart}, **spec}, home=home)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        argo("kube-system"),
+        argo("kube-system", several=True),
+        argo("kube-system", valuesObject={"webhook": {"serviceNamespace": ""}}),
+        argo("elsewhere", namespace="kube-system"),
+        argo("elsewhere", several=True, namespace="kube-system"),
+        argo("elsewhere", valuesObject={"webhook": {"serviceNamespace": "kube-system"}}),
+        argo(None, valuesObject={"webhook": {"serviceNamespace": "kube-system"}}),
+        flux(targetNamespace="kube-system"),
+        flux(targetNamespace="kube-system", storageNamespace="flux-system"),
+        flux("kube-system"),
+    ],
+)
+def test_a_delivery_renders_the_chart_in_its_target(cluster):
+    assert result_of(CHECK, "1.0", cluster) == GOOD
+
+
+ARGO_KEY = "spec.source.helm.valuesObject.webhook.serviceNamespace"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "kind", "home", "path", "seen"),
+    [
+        (argo("karpenter"), "Application", "argocd", ARGO_KEY, "karpenter"),
+        (argo("kube-system", namespace="other"), "Application", "argocd", ARGO_KEY, "other"),
+        (flux(), "HelmRelease", "flux-system", "spec.values.webhook.serviceNamespace", "flux-system"),
+        (
+            flux("kube-system", targetNamespace="crds"),
+            "HelmRelease",
+            "kube-system",
+            "spec.values.webhook.serviceNamespace",
+            "crds",
+        ),
+    ],
+)
+def test_a_delivery_with_another_target(cluster, kind, home, path, seen):
+    row = Evidence(kind=kind, namespace=home, name="karpenter-crd", path=path, seen=seen, wanted="kube-system")
+    assert result_of(CHECK, "1.0", cluster) == ("fail", ONE, (row,))
+
+
+@pytest.mark.parametrize("destination", [None, 7, ["kube-system"]])
+def test_an_application_without_a_destination_namespace_leaves_it_open(destination):
+    """Argo CD then renders without a namespace, not in that of the Application."""
+    words = "Application argocd/karpenter-crd does not tell the namespace of its chart, which the CRDs will call"
+    assert result_of(CHECK, "1.0", argo(destination)) == ("unknown", words, ())
+
+
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
