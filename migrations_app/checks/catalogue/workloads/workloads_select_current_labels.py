@@ -12,15 +12,17 @@ from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placeme
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
-AVOIDS = ("DoesNotExist", "NotIn ")  # how an expression begins that holds for every node without the label
+AVOIDS = "DoesNotExist"
+"""The operator of a pod that wants no node of Karpenter. From 0.33 on its provisioner ignores pods that name the key."""
 check = Check(
     __name__,
     title="No workload selects karpenter.sh/provisioner-name",
     phase="workloads",
     severity="warning",
     why=(
-        "New nodes do not have the label: a pod that selects it stays pending, and a pod that avoids it is scheduled "
-        "to Karpenter nodes."
+        "New nodes do not have the label. From 0.33 on Karpenter launches no node for a pod that selects it, names it "
+        "in any required term of its node affinity, or up to 1.4 in a preference: the pod stays pending unless another "
+        "node has room. A pod that avoids the label is scheduled to Karpenter nodes."
     ),
     how="Searches selectors, affinities and spread keys of pods and templates for karpenter.sh/provisioner-name.",
     reads=(*POD_PARTS, "controller"),
@@ -34,6 +36,7 @@ check = Check(
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",
+        "kubernetes-sigs/karpenter@v0.33.0:pkg/controllers/provisioning/provisioner.go",
     ),
     remedy_tools=OBJECT_TOOLS,
 )

@@ -39,6 +39,15 @@ def required(*rows):
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
 
 
+def either(*rows):
+    """One term for each row, of which a node has to satisfy one."""
+    terms = [
+        {"matchExpressions": [{"key": key, "operator": operator, "values": values}]} for key, operator, *values in rows
+    ]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
 def preferred(*rows):
     expressions = [{"key": key, "operator": operator, "values": list(values)} for key, operator, *values in rows]
     soft = [{"weight": 1, "preference": {"matchExpressions": expressions}}]
@@ -55,7 +64,6 @@ REQUIRED = "spec.template.spec.affinity.nodeAffinity.required"
         {"nodeSelector": {NEW: "web"}},
         required((NEW, "In", "web")),
         required((OLD, "DoesNotExist"), (NEW, "DoesNotExist")),
-        required((OLD, "NotIn", "a"), (NEW, "NotIn", "a")),
     ],
 )
 def test_current_labels_or_both_avoided(placement):
@@ -85,7 +93,11 @@ def test_a_node_selector(kind):
     ("placement", "row"),
     [
         (required((OLD, "In", "a", "b")), a_row(REQUIRED, f"{OLD} In a b")),
-        (required((OLD, "NotIn", "a")), a_row(REQUIRED, f"{OLD} NotIn a", f"{NEW} NotIn, beside it")),
+        (required((OLD, "NotIn", "a")), a_row(REQUIRED, f"{OLD} NotIn a")),
+        (required((OLD, "NotIn", "a"), (NEW, "NotIn", "a")), a_row(REQUIRED, f"{OLD} NotIn a")),
+        (required((OLD, "NotIn", "a"), (NEW, "DoesNotExist")), a_row(REQUIRED, f"{OLD} NotIn a")),
+        (either((OLD, "In", "a"), (NEW, "In", "a")), a_row(REQUIRED, f"{OLD} In a")),
+        (either((NEW, "In", "a"), (OLD, "Exists")), a_row(REQUIRED, f"{OLD} Exists")),
         (preferred((OLD, "In", "a")), a_row(REQUIRED.replace("required", "preferred"), f"{OLD} In a")),
         (required((OLD, "DoesNotExist")), a_row(REQUIRED, f"{OLD} DoesNotExist", f"{NEW} DoesNotExist, beside it")),
         (
@@ -96,6 +108,14 @@ def test_a_node_selector(kind):
 )
 def test_affinities_and_spread_keys(placement, row):
     assert result_of(CHECK, "0.33+", with_placement(placement))[2] == (row,)
+
+
+@pytest.mark.parametrize("placement", [either((OLD, "In", "a"), (NEW, "In", "a")), preferred((OLD, "In", "a"))])
+def test_karpenter_launches_no_node_for_any_term_with_the_label(placement):
+    """Its provisioner validates every term before it relaxes one, and ignores the pod
+    (kubernetes-sigs/karpenter@v0.33.0:pkg/controllers/provisioning/provisioner.go, `validateAffinity`).
+    """
+    assert finding_of(CHECK, "0.33+", with_placement(placement)).severity == "blocker"
 
 
 @pytest.mark.parametrize("version", ["0.30.0", "0.31.5", "0.32.10"])
