@@ -14,6 +14,7 @@ from migrations_app.inventory.objects.base import NamedObject, Projection
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
+from migrations_app.karpenter.metric_labels import label_queries
 from migrations_app.karpenter.metrics import MARK, matchers_in, names_in
 
 DASHBOARD_LABEL = "grafana_dashboard"
@@ -28,7 +29,7 @@ WORD = b"karpenter"
 
 class Query(Projection, frozen=True):
     """`path` is the place in the object; a text longer than LONGEST_QUERY is reduced to its metric
-    names and matchers.
+    names, labels and matchers.
     """
 
     path: str
@@ -183,11 +184,11 @@ def dashboard_queries(config_map: ConfigMap) -> Iterator[Query]:
 
 
 def short(query: str) -> str:
-    """The query; if it is too long, the metric names and matchers in it."""
+    """The query; if it is too long, the metric names, the labels that end at a release, and the matchers in it."""
     if len(query) <= LONGEST_QUERY:
         return query
     matchers = (f'{label}="{value}"' for label, value in matchers_in(query))
-    return " ".join((*names_in(query), *matchers))[:LONGEST_QUERY]
+    return " ".join((*names_in(query), *label_queries(query), *matchers))[:LONGEST_QUERY]
 
 
 def _read(

@@ -52,7 +52,7 @@ def outdated(
     names = names_in(text)
     if not names:
         return ()
-    covered = names if _EITHER.search(text) else ()
+    covered = names if takes_either(text) else ()
     names_gone = [
         metric
         for name in names
@@ -63,7 +63,7 @@ def outdated(
     values_gone = [
         OutdatedMetric(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
         for row in values
-        if (row.label, row.old) in matchers and (row.label, row.new) not in matchers and _is_past(row.release, release)
+        if (row.label, row.old) in matchers and (row.label, row.new) not in matchers and is_past(row.release, release)
     ]
     return (*names_gone, *values_gone)
 
@@ -72,7 +72,7 @@ def renamed_between(
     start: Release, target_release: Release, *, table: tuple[MetricRow, ...] = METRIC_ROWS
 ) -> tuple[str, ...]:
     """The names that `start` has and `target_release` does not."""
-    return tuple(row.old for row in table if _is_past(row.release, target_release) and not _is_past(row.release, start))
+    return tuple(row.old for row in table if is_past(row.release, target_release) and not is_past(row.release, start))
 
 
 def _of_name(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> Iterator[OutdatedMetric]:
@@ -92,7 +92,7 @@ def _followed(name: str, release: Release, *, table: tuple[MetricRow, ...]) -> O
     """The newest name, followed through all renames up to that release; None if the name is still valid."""
     metric, since = name, ""
     while metric:
-        row = next((row for row in table if row.old == metric and _is_past(row.release, release)), None)
+        row = next((row for row in table if row.old == metric and is_past(row.release, release)), None)
         if row is None:
             break
         metric, since = row.new, since or row.release
@@ -103,11 +103,17 @@ def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -
     """A pattern is outdated only if everything that it could match is gone and no newer name starts the same way."""
     meant = [row for row in table if row.old.startswith(start)]
     newer = any(row.new.startswith(start) for row in table)
-    if meant and not newer and all(_is_past(row.release, release) for row in meant):
+    if meant and not newer and all(is_past(row.release, release) for row in meant):
         yield OutdatedMetric(f"{start}*", "", meant[0].release)
 
 
-def _is_past(bound: str, release: Release) -> bool:
+def takes_either(text: str) -> bool:
+    """Whether a query may take one series or the other, or has a pattern with alternatives."""
+    return _EITHER.search(text) is not None
+
+
+def is_past(bound: str, release: Release) -> bool:
+    """Whether the release is of that minor, or newer."""
     return minor_order(release.minor) >= minor_order(bound)
 
 

@@ -23,7 +23,7 @@ from migrations_app.karpenter.tables.fix_rows import FIX_ROWS
 from migrations_app.karpenter.tables.helm_rows import CRD_CHART, MAIN_CHART
 from migrations_app.karpenter.tables.label_rows import LABEL_ROWS
 from migrations_app.karpenter.tables.mark_rows import MARK_ROWS
-from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS
+from migrations_app.karpenter.tables.metric_rows import METRIC_LABEL_ROWS, METRIC_ROWS, METRIC_VALUE_ROWS
 from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS
 from migrations_app.karpenter.tables.port_rows import PORTS, ports_of
 from migrations_app.karpenter.tables.rbac_rows import RIGHT_ROWS, SURPLUS
@@ -97,6 +97,7 @@ def _release_references() -> Iterator[ReleaseReference]:
         yield from (ReleaseReference(name, row.key, text) for row in rows for text in (*row.first_seen, row.last_seen))
     yield from (ReleaseReference("metric_rows", metric.old, metric.release) for metric in METRIC_ROWS)
     yield from (ReleaseReference("metric_rows", value.old, value.release) for value in METRIC_VALUE_ROWS)
+    yield from (ReleaseReference("metric_rows", label.old, label.release) for label in METRIC_LABEL_ROWS)
     yield from (ReleaseReference("outside_rows", outside.search, outside.release) for outside in OUTSIDE_ROWS)
     for port in PORTS:
         yield from (ReleaseReference("port_rows", port.name, text) for text in (port.first, port.last))

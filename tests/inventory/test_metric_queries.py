@@ -82,6 +82,8 @@ def test_what_names_no_metric_is_let_go() -> None:
 def test_a_long_query_is_cut_down_to_what_it_names() -> None:
     text = "(" * 2000 + 'karpenter_nodes_created{reason="Empty"}'
     assert short(text) == 'karpenter_nodes_created reason="Empty"'
+    text = "(" * 2000 + 'karpenter_nodes_created{provisioner="a"}'
+    assert short(text) == 'karpenter_nodes_created karpenter_nodes_created{provisioner=~".+"} provisioner="a"'
     assert short(EXPR) == EXPR
 
 

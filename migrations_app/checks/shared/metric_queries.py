@@ -1,4 +1,4 @@
-"""Finds queries in the cluster with metrics that a release no longer has, and renames those metrics."""
+"""Finds queries in the cluster with metrics or labels that a release no longer has, and renames those metrics."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,6 +8,7 @@ from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import Change, ChangeTarget, PersonTask, QueryRename, group
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.inventory.facts.managers import BY_HAND, managed
+from migrations_app.karpenter.metric_labels import outdated_labels
 from migrations_app.karpenter.metrics import outdated
 
 QueryPart = Literal["prometheus_rules", "dashboards", "monitors"]
@@ -19,7 +20,7 @@ RESOURCES = {
 }
 GONE = "nothing: the metric is gone"
 AFTER = "Writes new names into the object, once the new release serves them"
-CHOICE = "what to ask for in the place of a metric that is gone, or of a label's value, is a choice"
+CHOICE = "what to ask for in the place of a metric or label that is gone, or of a label's value, is a choice"
 _METRIC = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 
@@ -27,7 +28,8 @@ def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
     """One row for each query and each name that the target version no longer has."""
     for owner in getattr(case.inventory, part).items:
         for query in owner.queries:
-            for name in outdated(query.text, case.hop.release):
+            release = case.hop.release
+            for name in (*outdated(query.text, release), *outdated_labels(query.text, release)):
                 yield Evidence(
                     kind=owner.kind,
                     namespace=owner.namespace,

@@ -1,4 +1,4 @@
-"""Controller metrics, and label values of metrics, that were renamed or removed.
+"""Controller metrics, and labels and label values of metrics, that were renamed or removed.
 
 Sources: website/content/en/preview/reference/metrics.md of aws/karpenter-provider-aws at the newest tag of every
 minor, and the guides named in the rows. If a guide and the reference of the tags disagree, the reference is used.
@@ -28,6 +28,19 @@ class MetricValueRow(NamedTuple):
     old: str
     new: str
     release: str
+    source: str
+
+
+class MetricLabelRow(NamedTuple):
+    """A label, and the first minor in which no metric has it whose name starts with one of `metrics`.
+
+    An empty new name means that nothing replaces it.
+    """
+
+    old: str
+    new: str
+    release: str
+    metrics: tuple[str, ...]
     source: str
 
 
@@ -125,3 +138,27 @@ METRIC_VALUE_ROWS: tuple[MetricValueRow, ...] = (
     MetricValueRow("reason", "Underutilized", "underutilized", "1.2", _GUIDE),
     MetricValueRow("reason", "liveness", "registration_timeout", "1.7", _GUIDE),
 )
+
+_OF_PROVISIONERS = ("karpenter_nodes_", "karpenter_pods_state", "karpenter_machines_", "karpenter_nodeclaims_",
+                    "karpenter_provisioner")  # fmt: skip
+_OF_DISRUPTION = ("karpenter_deprovisioning_", "karpenter_disruption_", "karpenter_voluntary_disruption_")
+_DISRUPTED = ("karpenter_nodeclaims_disrupted", "karpenter_machines_disrupted")
+_TERMINATED = ("karpenter_nodeclaims_terminated", "karpenter_machines_terminated")
+_ELIGIBLE = ("karpenter_disruption_eligible_nodes", "karpenter_voluntary_disruption_eligible_nodes")
+_UPSTREAM = "kubernetes-sigs/karpenter"
+
+METRIC_LABEL_ROWS: tuple[MetricLabelRow, ...] = (
+    # 0.32 still writes both; compare v0.32.10 of the same files.
+    MetricLabelRow("provisioner", "nodepool", "0.33", _OF_PROVISIONERS,
+                   f"{_UPSTREAM}@v0.33.0:pkg/controllers/metrics/node/controller.go"),
+    MetricLabelRow("deprovisioner", "method", "0.33", _OF_DISRUPTION[:2],
+                   f"{_UPSTREAM}@v0.33.0:pkg/controllers/disruption/metrics.go"),
+    MetricLabelRow("method", "reason", "1.0", _OF_DISRUPTION,
+                   f"{_UPSTREAM}@v1.0.0:pkg/controllers/disruption/metrics.go"),
+    MetricLabelRow("action", "decision", "1.0", _OF_DISRUPTION,
+                   f"{_UPSTREAM}@v1.0.0:pkg/controllers/disruption/metrics.go"),
+    MetricLabelRow("consolidation_type", "", "1.0", _ELIGIBLE,
+                   f"{_UPSTREAM}@v1.0.0:pkg/controllers/disruption/metrics.go"),
+    MetricLabelRow("type", "reason", "1.0", _DISRUPTED, f"{_UPSTREAM}@v1.0.0:pkg/metrics/metrics.go"),
+    MetricLabelRow("reason", "", "1.0", _TERMINATED, f"{_UPSTREAM}@v1.0.0:pkg/metrics/metrics.go"),
+)  # fmt: skip

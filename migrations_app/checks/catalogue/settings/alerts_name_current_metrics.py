@@ -1,4 +1,4 @@
-"""Fails for each Prometheus rule with a metric or label value that the target version does not have."""
+"""Fails for each Prometheus rule with a metric, label or label value that the target version does not have."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ check = Check(
     severity="warning",
     why="An alert on a removed metric never fires again, without any error.",
     how=(
-        "Searches the expressions of all PrometheusRules for names and label values of Karpenter metrics, and "
-        "compares them with those of the target version."
+        "Searches the expressions of all PrometheusRules for names, labels and label values of Karpenter "
+        "metrics, and compares them with those of the target version."
     ),
     reads=("prometheus_rules",),
     says=(
-        "{count} alert or recording rule uses a removed metric",
-        "{count} alert or recording rules use removed metrics",
+        "{count} alert or recording rule uses a removed metric or label",
+        "{count} alert or recording rules use removed metrics or labels",
     ),
     hops=hops_from(ALPHA_LEFT),
     sources=(

@@ -14,11 +14,11 @@ check = Check(
     severity="info",
     why="A panel on a removed metric stays empty and looks like a quiet cluster.",
     how=(
-        "Searches ConfigMaps labelled grafana_dashboard for names and label values of Karpenter metrics, and "
-        "compares them with those of the target version."
+        "Searches ConfigMaps labelled grafana_dashboard for names, labels and label values of Karpenter "
+        "metrics, and compares them with those of the target version."
     ),
     reads=("dashboards",),
-    says=("{count} panel uses a removed metric", "{count} panels use removed metrics"),
+    says=("{count} panel uses a removed metric or label", "{count} panels use removed metrics or labels"),
     hops=hops_from(ALPHA_LEFT),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",

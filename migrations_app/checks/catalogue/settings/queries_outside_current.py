@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.karpenter.metric_labels import labels_between, spoken_label
 from migrations_app.karpenter.metrics import outside_between, renamed_between, spoken_row
+from migrations_app.karpenter.tables.metric_rows import MetricLabelRow
 from migrations_app.karpenter.tables.outside_rows import OutsideRow
 
 NAMES_SHOWN = 5
@@ -34,14 +36,15 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    names, others = _renamed(case), _others(case)
-    if not names and not others:
+    names, others, labels = _renamed(case), _others(case), _labels(case)
+    if not names and not others and not labels:
         yield NotApplicable("no metric name is removed by this upgrade")
         return
     names_text = ", ".join(names[:NAMES_SHOWN]) + (
         f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     )
-    renames = "; ".join(word for word in (names_text, *map(spoken_row, others)) if word)
+    labels_text = f"metric labels {', '.join(row.old for row in labels)}" if labels else ""
+    renames = "; ".join(word for word in (names_text, labels_text, *map(spoken_row, others)) if word)
     yield ManualCheck(
         f"search rules, dashboards and log queries outside of this cluster for: {renames}", tuple(advise(case, ()))
     )
@@ -55,8 +58,13 @@ def _others(case: CheckContext) -> tuple[OutsideRow, ...]:
     return outside_between("queries", case.hop.start, target_release=case.hop.release)
 
 
+def _labels(case: CheckContext) -> tuple[MetricLabelRow, ...]:
+    return labels_between(case.hop.start, case.hop.release)
+
+
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = _renamed(case)
     grep = (f"grep -rnwE '{'|'.join(names)}' .",) if names else ()
-    yield kubectl("# in the repositories that hold them", *grep, *(f"# {spoken_row(row)}" for row in _others(case)))
+    words = (*map(spoken_label, _labels(case)), *map(spoken_row, _others(case)))
+    yield kubectl("# in the repositories that hold them", *grep, *(f"# {word}" for word in words))

@@ -13,7 +13,7 @@ from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 AVOIDS = "DoesNotExist"
-"""The operator of a pod that wants no node of Karpenter. From 0.33 on its provisioner ignores pods that name the key."""
+"""The operator of a pod that wants no node of Karpenter, which ignores pods that name the key from 0.33 on anyway."""
 check = Check(
     __name__,
     title="No workload selects karpenter.sh/provisioner-name",

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import leaves
+from migrations_app.checks.changes import PersonTask, leaves
 from migrations_app.inventory.metric_queries import MetricUser, Query
 from migrations_app.inventory.objects.base import Metadata
 from tests.builders.clusters import a_cluster, asked_hops, reads, remedies, result_of, result_without
@@ -44,7 +44,7 @@ def test_a_renamed_and_a_dropped_metric():
     found = result_of(CHECK, "1.0", ruled("karpenter_nodes_created > karpenter_consistency_errors"))
     assert found == (
         "fail",
-        "2 alert or recording rules use removed metrics",
+        "2 alert or recording rules use removed metrics or labels",
         (
             a_row("karpenter_nodes_created, gone at 1.0", "karpenter_nodes_created_total"),
             a_row("karpenter_consistency_errors, gone at 1.0", "nothing: the metric is gone"),
@@ -58,6 +58,26 @@ def test_a_label_value_that_is_written_otherwise():
         a_row('reason="liveness", gone at 1.7', 'reason="registration_timeout"'),
     )
     assert result_of(CHECK, "1.1+", ruled(text, version="1.0.14")) == GOOD
+
+
+def test_a_label_that_ends_is_asked_for_by_a_person():
+    text = 'sum(karpenter_nodes_allocatable{provisioner="default"}) > 100'
+    cluster = ruled(text, version="0.32.10")
+    row = a_row("label provisioner of karpenter_nodes_allocatable, gone at 0.33", "label nodepool")
+    assert result_of(CHECK, "0.33+", cluster)[2] == (row,)
+    assert result_of(CHECK, "0.33+", ruled(text.replace("provisioner", "nodepool"), version="0.32.10")) == GOOD
+    (task,) = changes(CHECK, "0.33+", cluster)
+    assert isinstance(task, PersonTask)
+    assert task.what == "label provisioner of karpenter_nodes_allocatable is now label nodepool"
+
+
+def test_a_label_of_a_metric_that_is_renamed_with_it():
+    text = 'karpenter_disruption_actions_performed_total{method="drift"}'
+    name = "karpenter_disruption_actions_performed_total"
+    assert result_of(CHECK, "1.0", ruled(text))[2] == (
+        a_row(f"{name}, gone at 1.0", "karpenter_voluntary_disruption_decisions_total"),
+        a_row(f"label method of {name}, gone at 1.0", "label reason"),
+    )
 
 
 def test_a_metric_that_is_only_renamed_later():

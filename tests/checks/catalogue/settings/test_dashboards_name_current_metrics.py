@@ -32,7 +32,7 @@ def test_a_panel_on_a_metric_that_is_renamed():
         wanted="karpenter_pods_startup_duration_seconds_bucket",
     )
     found = result_of(CHECK, "1.0", shown("rate(karpenter_pods_startup_time_seconds_bucket[5m])"))
-    assert found == ("fail", "1 panel uses a removed metric", (row,))
+    assert found == ("fail", "1 panel uses a removed metric or label", (row,))
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

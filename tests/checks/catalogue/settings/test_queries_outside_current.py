@@ -32,6 +32,19 @@ def test_of_many_names_the_summary_shows_a_few_and_the_command_all():
     assert len(found.summary) <= 500
 
 
+def test_labels_of_metrics_that_end_are_named():
+    found = finding_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"))
+    assert "and 12 more; metric labels provisioner, deprovisioner; " in found.summary
+    assert (
+        "# label deprovisioner of karpenter_deprovisioning_*, karpenter_disruption_* (now method)"
+        in found.remedies[0].text.splitlines()
+    )
+    assert (
+        "; metric labels method, action, consolidation_type, type, reason; "
+        in finding_of(CHECK, "1.0", a_cluster()).summary
+    )
+
+
 @pytest.mark.parametrize(("hop", "version"), [("0.32", "0.31.4"), ("1.13", "1.12.2")])
 def test_where_no_name_goes_there_is_nothing_to_ask(hop, version):
     found = finding_of(CHECK, hop, a_cluster(version))
