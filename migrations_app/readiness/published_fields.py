@@ -15,7 +15,17 @@ TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
     "Finding": ("reason", "asked_at", "asks", "follows"),
-    "Installed": ("carriers", "controller", "crd_keeper", "crd_release", "git", "given"),
+    "Installed": (
+        "carriers",
+        "chart_deletes",
+        "controller",
+        "crd_keeper",
+        "crd_release",
+        "git",
+        "given",
+        "kept_webhooks",
+        "without_release",
+    ),
     "PartLine": ("reasons",),
     "Remedy": ("change",),
     "Report": ("legacy_objects",),

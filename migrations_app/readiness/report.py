@@ -106,6 +106,13 @@ class InstallationFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The objects of Flux and Argo CD that deliver the charts. Stored, and never published."""
     git: tuple[GitSource, ...] | UnsetType = UNSET
     """The places in Git repositories that Flux and Argo CD apply; unset if none is known. Stored, never published."""
+    chart_deletes: bool | UnsetType = UNSET
+    """Whether the tool of the controller deletes what a new chart leaves out. Stored, never published."""
+    kept_webhooks: tuple[str, ...] | UnsetType = UNSET
+    """The admission webhook configurations that no tool deletes once a chart leaves them out; unset if not all were
+    read. Stored, never published."""
+    without_release: bool | UnsetType = UNSET
+    """Whether no Helm release has the controller; unset if Helm's records were not read. Stored, never published."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

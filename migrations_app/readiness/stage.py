@@ -23,6 +23,7 @@ from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.delivery_diff import carriers
 from migrations_app.readiness.given_charts import given_charts
+from migrations_app.readiness.kept_webhooks import chart_deletes, kept_webhooks, without_release
 from migrations_app.readiness.report import InstallationFacts, LegacyObject, Stage
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}
@@ -78,6 +79,7 @@ def installed(inventory: Inventory) -> InstallationFacts | None:
     keeper, crd_release = running_controller.managed, helm_release(inventory, chart=CRD_CHART)
     crd_keeper = _crd_manager(inventory)
     has_own_keeper = crd_keeper.by in AT_ONCE and crd_keeper.name != keeper.name
+    webhooks, unrecorded = kept_webhooks(inventory), without_release(inventory)
     return InstallationFacts(
         namespace=running_controller.namespace,
         release=running_controller.release_name,
@@ -91,6 +93,9 @@ def installed(inventory: Inventory) -> InstallationFacts | None:
         given=given_charts(inventory),
         carriers=carriers(inventory),
         git=git_sources(inventory) or UNSET,
+        chart_deletes=chart_deletes(inventory),
+        kept_webhooks=UNSET if webhooks is None else webhooks,
+        without_release=UNSET if unrecorded is None else unrecorded,
     )
 
 

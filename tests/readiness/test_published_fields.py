@@ -30,7 +30,8 @@ def test_no_internal_field_is_published() -> None:
     internal = {name for fields in INTERNAL.values() for name in fields}
     assert internal == {
         "asked_first", "data", "reason", "asked_at", "asks", "follows", "reasons", "legacy_objects", "change",
-        "carriers", "controller", "crd_keeper", "crd_release", "git", "given", "values",
+        "carriers", "chart_deletes", "controller", "crd_keeper", "crd_release", "git", "given", "kept_webhooks",
+        "values", "without_release",
     }  # fmt: skip
     plan = msgspec.to_builtins(published_plan(runbook(REPORT)))
     assert "reasons" not in names(msgspec.json.decode(json_schema.render(REPORT))["parts"])
