@@ -1,13 +1,14 @@
 """Text for Argo CD: values of an Application, pausing and resuming its automated sync, and what to change in its
 source."""
 
+from collections.abc import Sequence
 from textwrap import indent
 from typing import Final
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
 from migrations_app.checks.render.values import json_scalar, reasons, tag_of, under_key, yaml_of
-from migrations_app.checks.shell import note, word
+from migrations_app.checks.shell import note, quoted, word
 from migrations_app.inventory.facts.managers import Managed
 
 
@@ -31,8 +32,32 @@ def _set(change: DeliveryPause | DeliveryResume, policy: str) -> str:
 
 def applied_text(by: Managed) -> str:
     """The command that syncs an Application, automated or not, and waits until it is healthy."""
-    name = f"{word(by.namespace)}/{word(by.name)}" if by.namespace else word(by.name)
+    name = _application(by)
     return f"argocd app sync {name} && argocd app wait {name} --health  # once its source says so; prunes nothing"
+
+
+def pruned_text(by: Managed, objects: Sequence[tuple[str, str, str]], *, why: str) -> str:
+    """The commands that sync an Application, delete these objects by a sync that prunes only them, and wait until the
+    Application is healthy. Each object is API group, kind and name; `why` says why they go.
+
+    The commands are not joined: a sync that leaves out objects to prune ends with an error
+    (argoproj/argo-cd#8134).
+    """
+    name = _application(by)
+    chosen = " ".join(f"--resource {quoted(':'.join(parts))}" for parts in objects)
+    return "\n".join(
+        (
+            note("Once its source says so. This sync prunes nothing, and may end with: resources require pruning"),
+            f"argocd app sync {name}",
+            note(f"{why}. This sync deletes them, and nothing else"),
+            f"argocd app sync {name} --prune {chosen} &&",
+            f"argocd app wait {name} --health",
+        )
+    )
+
+
+def _application(by: Managed) -> str:
+    return f"{word(by.namespace)}/{word(by.name)}" if by.namespace else word(by.name)
 
 
 BESIDE_TEXT: Final = "Are the values text in helm.values, change them there: beside valuesObject that text is left out"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from migrations_app.checks.changes import Observation, PersonTask
-from migrations_app.checks.shell import note, quoted
+from migrations_app.checks.shell import note, quoted, word
 
 
 def comments(notes: Iterable[str]) -> list[str]:
@@ -33,3 +33,8 @@ def printed(text: str) -> list[str]:
     Not a here-document: its end would not be recognised if the lines are indented.
     """
     return ["printf '%s\\n' \\", *(f"  {quoted(line)} \\" for line in text.splitlines())]
+
+
+def rollout_line(deployment: str, *, namespace: str) -> str:
+    """The command that waits until every pod of the Deployment is that of its newest revision."""
+    return f"kubectl rollout status {quoted(f'deployment/{deployment}')} --namespace {word(namespace)}"

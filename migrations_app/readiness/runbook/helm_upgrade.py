@@ -23,9 +23,11 @@ from migrations_app.conversion.chart_values.side_by_side import unread_at
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
+from migrations_app.karpenter.release_facts import AdmissionRow
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, parse, release
 from migrations_app.readiness.report import InstallationFacts
+from migrations_app.readiness.runbook.left_webhooks import applied_without, left_webhooks
 
 UNKNOWN_INSTALLATION = InstallationFacts(namespace="NAMESPACE", release=CHART)
 """Used if the installation was not seen: the reader fills in the namespace."""
@@ -55,6 +57,8 @@ class HopUpgrades:
     """Every value that the hop changes, each with its chart, in order."""
     installed: InstallationFacts | None = None
     """The installation directly before the upgrade, with what earlier upgrades of the plan have added."""
+    left_webhooks: tuple[AdmissionRow, ...] = ()
+    """The admission webhooks that the upgrade of the controller leaves behind."""
 
 
 @dataclass(slots=True)
@@ -68,6 +72,8 @@ class HelmWalk:
     """The release whose CRDs the plan has installed; None if not known yet."""
     _hop_values: list[tuple[str, HelmValue]] = field(default_factory=list)
     """The values that the current hop changes, each with its chart."""
+    _any_hop: bool = False
+    """Whether an earlier hop of the plan has upgraded the controller."""
 
     def next_hop(self, findings: Iterable[Finding], *, start: str, target_release: str = "") -> HopUpgrades:
         """The Helm upgrades of the next hop. `start` is the release before the hop, empty if not known; changes that
@@ -85,7 +91,14 @@ class HelmWalk:
         controller, crds = (
             self._changed_values(with_upgrade, chart, to=parse(target_release)) for chart in (CHART, CRD_CHART)
         )
-        self._crd_release = parse(target_release) or self._crd_release
+        target = parse(target_release)
+        self._crd_release = target or self._crd_release
+        left = (
+            left_webhooks(target, self.installed, start=start, applied_before=self._any_hop or bool(before))
+            if target
+            else ()
+        )
+        self._any_hop = True
         installed_before, self.installed = self.installed, with_crd_delivery(self.installed)
         chart_values = (
             *self._hop_values,
@@ -95,6 +108,7 @@ class HelmWalk:
             before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new_keys,
             crds_before=crds_installed, asked_first=tuple(dict.fromkeys(checks_before)), start=start,
             target_release=target_release, changed_values=chart_values, installed=installed_before,
+            left_webhooks=left,
         )  # fmt: skip
 
     def _crd_webhook_values(self, target_release: str) -> Iterator[HelmValue]:
@@ -250,10 +264,15 @@ def with_crd_delivery(installed: InstallationFacts | None) -> InstallationFacts 
 
 
 def controller_commands(
-    target_release: str, installed: InstallationFacts | None, *, values: HelmValues = (), skips_crds: bool = False
+    target_release: str,
+    installed: InstallationFacts | None,
+    *,
+    values: HelmValues = (),
+    skips_crds: bool = False,
+    left: tuple[AdmissionRow, ...] = (),
 ) -> tuple[Remedy, ...]:
     """The commands that upgrade the controller to release `target_release`, with these values, and wait until it runs.
-    `skips_crds`: Argo CD leaves out the CRDs of the chart from now on."""
+    `skips_crds`: Argo CD leaves out the CRDs of the chart from now on. `left` are webhooks to delete afterwards."""
     installation, version = installed or UNKNOWN_INSTALLATION, as_tag(release(target_release))
     helm = Upgrade(
         release=installation.release, namespace=installation.namespace, chart=CHART, version=version, changes=values,
@@ -266,10 +285,9 @@ def controller_commands(
     code = as_code(
         manager, release=installation.release, tree=tree_text, version=version, about=reasons, skips_crds=skips_crds
     )
-    return (
-        *ordered(manager, (Remedy(how="helm", text=upgrade_lines(helm)), *code)),
-        *applied_by(manager, release=installation.release),
-    )
+    commands = ordered(manager, (Remedy(how="helm", text=upgrade_lines(helm)), *code))
+    to = release(target_release)
+    return (*commands, *applied_without(left, manager, installed=installation, to=to, first=commands[0]))
 
 
 def _webhook_values(to: Release, installed: InstallationFacts) -> Iterator[HelmValue]:

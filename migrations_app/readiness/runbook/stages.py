@@ -248,7 +248,9 @@ def _upgrade_stages(
         part="land",
         phase="controller",
         does=f"Upgrade the controller to {hop.release}",
-        commands=controller_commands(hop.release, charts, values=upgrades.controller, skips_crds=guards),
+        commands=controller_commands(
+            hop.release, charts, values=upgrades.controller, skips_crds=guards, left=upgrades.left_webhooks
+        ),
         back=back,
         back_commands=rollback_commands(hop, start, installed=charts),
         caveats=hop.caveats,
