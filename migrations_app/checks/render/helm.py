@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from migrations_app.checks.changes import Change, HelmChange, HelmValue
-from migrations_app.checks.render.lines import printed
+from migrations_app.checks.changes import Change, HelmChange, HelmValue, PersonTask
+from migrations_app.checks.render.lines import printed, rollout_line, task_lines
 from migrations_app.checks.render.sources import source_text
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note, word
@@ -55,6 +55,27 @@ def upgrade_lines(upgrade: Upgrade) -> str:
     chart = f"{CHARTS}/{upgrade.chart} --version {upgrade.version} --namespace {namespace}"
     lines += [f"helm {verb} {release} {chart} \\", "  " + " ".join(filter(None, (*files, upgrade.flags)))]
     return "\n".join(lines)
+
+
+def template_lines(upgrade: Upgrade, *, deployment: str) -> str:
+    """Complete shell lines for a chart that was rendered and applied without a Helm release: a person brings the values
+    in use, the chart is rendered with the changes and applied, and the Deployment is waited for."""
+    release, namespace = word(upgrade.release), word(upgrade.namespace)
+    changes, manifests = _file(upgrade.release, "changes"), _file(upgrade.release, "manifests")
+    files = ['-f "$VALUES"']
+    task = PersonTask(
+        what="set VALUES to the file of the values that the running manifests were rendered with",
+        why="Helm has no record of them, and without them the chart's defaults replace the settings in use",
+    )
+    lines = [note(f"There is no Helm release {upgrade.release} to upgrade: its chart is rendered and applied")]
+    lines += [*task_lines(task), 'test -s "${VALUES:?is not set: the file of the values in use}" &&']
+    if upgrade.changes:
+        lines += _written(upgrade.changes, changes)
+        files.append(f"-f {changes}")
+    chart = f"{CHARTS}/{upgrade.chart} --version {upgrade.version} --namespace {namespace}"
+    lines += [f"helm template {release} {chart} \\", f"  {' '.join(files)} --no-hooks > {manifests} &&"]
+    applied = f"kubectl apply --server-side --force-conflicts -f {manifests} &&"
+    return "\n".join((*lines, applied, rollout_line(deployment, namespace=upgrade.namespace)))
 
 
 def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.checks.remedies.commands import as_json, crd_upgrade_remedies, ordered
 from migrations_app.checks.render.charts import applied_by, as_code, chart_as_code
-from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
+from migrations_app.checks.render.helm import Upgrade, crd_upgrade, template_lines, upgrade_lines
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
 from migrations_app.conversion.chart_values.convert import DIGEST, TAG, pinned_image
@@ -27,7 +27,7 @@ from migrations_app.karpenter.release_facts import AdmissionRow
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, parse, release
 from migrations_app.readiness.report import InstallationFacts
-from migrations_app.readiness.runbook.left_webhooks import applied_without, left_webhooks
+from migrations_app.readiness.runbook.left_webhooks import applied_without, deployment_name, left_webhooks
 
 UNKNOWN_INSTALLATION = InstallationFacts(namespace="NAMESPACE", release=CHART)
 """Used if the installation was not seen: the reader fills in the namespace."""
@@ -285,7 +285,9 @@ def controller_commands(
     code = as_code(
         manager, release=installation.release, tree=tree_text, version=version, about=reasons, skips_crds=skips_crds
     )
-    commands = ordered(manager, (Remedy(how="helm", text=upgrade_lines(helm)), *code))
+    refused = installation.without_release is True
+    lines = template_lines(helm, deployment=deployment_name(installation)) if refused else upgrade_lines(helm)
+    commands = ordered(manager, (Remedy(how="helm", text=lines), *code))
     to = release(target_release)
     return (*commands, *applied_without(left, manager, installed=installation, to=to, first=commands[0]))
 
