@@ -115,10 +115,11 @@ def answer(check: Check, case: CheckContext, *, asked: ReportedCauses = NONE_REP
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
         return CheckAnswer(_finding(check, case, settled=_Outcome("unknown", crashed)))
     causes = tuple(cause for result in all_results if (cause := cause_of(result)))
+    quarantined = _quarantined(check, case)
     reported_already = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
     if reported_already and not any(isinstance(result, Evidence | ManualCheck) for result in results):
-        return CheckAnswer(_reported_earlier(check, case, reported=reported_already), causes)
-    quarantined = _quarantined(check, case)
+        finding = _reported_earlier(check, case, reported=reported_already, results=() if quarantined else results)
+        return CheckAnswer(finding, causes)
     exact = (
         not quarantined
         and not reported_already
@@ -154,8 +155,11 @@ def recreated_at(hop: str) -> Unknown:
     return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
 
 
-def _reported_earlier(check: Check, case: CheckContext, *, reported: list[ReportedCause]) -> Finding:
+def _reported_earlier(
+    check: Check, case: CheckContext, *, reported: list[ReportedCause], results: tuple[JudgeResult, ...]
+) -> Finding:
     finding = _finding(check, case, settled=_Outcome("unknown", reported_at(reported[0].hop).detail))
+    finding = _capped(finding, results)
     lighter = any(WEIGHTS.index(asked_cause.severity) < WEIGHTS.index(finding.severity) for asked_cause in reported)
     return finding if lighter else msgspec.structs.replace(finding, asked_at=reported[0].hop)
 

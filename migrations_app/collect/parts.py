@@ -10,7 +10,7 @@ from migrations_app.clients.kubernetes.api import ListPage, Resource, Served
 from migrations_app.collect import helm_releases, rbac_and_crds, surroundings
 from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repeated
 from migrations_app.errors import InvalidResponse, NotServed
-from migrations_app.inventory.aws_facts.pod_addresses import is_vpc_cni
+from migrations_app.inventory.aws_facts.pod_network import is_network_plugin
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.facts.workloads import may_ask_metadata
 from migrations_app.inventory.metric_queries import (
@@ -105,7 +105,7 @@ def _deployments(reading: Reading) -> Parts:
 
 def _is_relevant(workload: o.Workload) -> bool:
     is_own = controller.is_controller(workload) or controller.is_hook_job(workload)
-    other = controller.is_other_autoscaler(workload) or is_vpc_cni(workload)
+    other = controller.is_other_autoscaler(workload) or is_network_plugin(workload)
     return is_own or other or names_karpenter(workload) or may_ask_metadata(workload)
 
 

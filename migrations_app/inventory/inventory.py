@@ -45,7 +45,7 @@ class Inventory:
     pods: Part[o.PodGroup] = NOT_ASKED
     """Groups of pods; `Seen.total` is the number of pods."""
     deployments: Part[o.Workload] = NOT_ASKED
-    """Only workloads that name a Karpenter key, Karpenter's own and the VPC CNI; `Seen.total` counts all. The same
+    """Only workloads that name a Karpenter key, Karpenter's own and network plugins; `Seen.total` counts all. The same
     holds for the next five parts.
     """
     statefulsets: Part[o.Workload] = NOT_ASKED

@@ -4,8 +4,9 @@ import copy
 
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.acceptance import clusters
+from tests.acceptance.nodes import container, workload
 from tests.acceptance.places import DEPLOYMENT, HOME, IMAGE, OLD, of_deployment
-from tests.acceptance.planting import Document, Fault, Plant, add, all_of, every, one, put, running
+from tests.acceptance.planting import Document, Fault, Plant, add, all_of, every, one, put, running, without
 
 
 def _copy_of_controller(documents: list[Document]) -> None:
@@ -49,6 +50,11 @@ def _network_policy(port: int, *, namespace: str) -> Document:
         "policyTypes": ["Ingress"],
     }
     return doc("networking.k8s.io/v1", "NetworkPolicy", metadata=meta("karpenter", namespace), spec=spec)
+
+
+def _network_plugin(name: str) -> Document:
+    spec = {"containers": [container(name, f"registry.example/{name}:v3.27.2")], "hostNetwork": True}
+    return workload("DaemonSet", name, "kube-system", pods=6, spec=spec, pod_labels={"k8s-app": name})
 
 
 def _stale_webhook() -> Document:
@@ -201,5 +207,12 @@ CONTROLLER_FAULTS = (
         plant=put(DEPLOYMENT, "karpenter", "spec/template/metadata/labels/sidecar.istio.io~inject", "true"),
         check="controller_outside_mesh",
         **of_deployment("spec.template.metadata.labels[sidecar.istio.io/inject]", **HOME),
+    ),
+    Fault(
+        of="CRD-07",
+        on="beta-033",
+        plant=all_of(without("DaemonSet", "aws-node"), add(_network_plugin("calico-node"))),
+        check="controller_outside_overlay",
+        **of_deployment("spec.template.spec.hostNetwork", **HOME),
     ),
 )

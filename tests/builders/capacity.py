@@ -5,8 +5,7 @@ from typing import Any
 from migrations_app.inventory.objects.capacity import CapacityReservation, InstanceOffering, Subnet, VcpuQuota
 from migrations_app.manifests import JsonMap
 from migrations_app.samples.karpenter_objects import Launched, claim, node_class, pool
-from migrations_app.samples.kubernetes_objects import containers, template, workload
-from tests.builders.clusters import ACluster, a_cluster
+from tests.builders.clusters import ACluster, a_cluster, aws_node
 
 ZONE, NEXT_ZONE = "eu-central-1a", "eu-central-1b"
 TYPE = "m6i.2xlarge"
@@ -21,14 +20,6 @@ def launched(count: int, *, zone: str = ZONE, first: int = 1, name: str = "web",
         Launched(pool=name, number=number, cluster="test", kubelet="v1.29.4", zone=zone, instance_type=TYPE, **more)
         for number in range(first, first + count)
     ]
-
-
-def aws_node(**env: str) -> JsonMap:
-    """Returns the DaemonSet of the VPC CNI with these settings."""
-    (container,) = containers("aws-node", "amazon-k8s-cni:v1.18.3")
-    container["env"] = [{"name": name, "value": value} for name, value in env.items()]
-    pod = template({"app": "aws-node"}, {"hostNetwork": True, "containers": [container]})
-    return workload("DaemonSet", "aws-node", namespace="kube-system", replicas=2, pod=pod)
 
 
 def rolled(*nodes: Launched, budget: str = "10%", cni: JsonMap | None = None, **limits: str) -> ACluster:

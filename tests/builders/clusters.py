@@ -13,6 +13,7 @@ from migrations_app.checks.base import CheckContext, Evidence, Finding, Remedy
 from migrations_app.checks.changes import HelmChange, When
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
+from migrations_app.inventory.aws_facts.pod_network import is_network_plugin
 from migrations_app.inventory.facts.controller import is_controller, is_other_autoscaler
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
 from migrations_app.inventory.metric_queries import read_monitor
@@ -31,7 +32,7 @@ from migrations_app.manifests import JsonMap
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.stage import stage_of
 from migrations_app.samples.installation import HELM_LABEL, Crds, Install, controller, crds, helm_marks
-from migrations_app.samples.kubernetes_objects import namespaces_of, server_version
+from migrations_app.samples.kubernetes_objects import containers, namespaces_of, server_version, template, workload
 
 NOW = "2026-10-01T12:00:00Z"
 PLACE = AwsPlace(region="eu-central-1", cluster="test", account="111122223333")
@@ -129,11 +130,11 @@ class ACluster:
         return self._with_containers(lambda container: container.update(args=[flag]))
 
     def _with_containers(self, change: Callable[[JsonMap], None]) -> Self:
-        for place, workload in enumerate(self._items["controller"]):
-            body = msgspec.to_builtins(workload)
+        for place, one in enumerate(self._items["controller"]):
+            body = msgspec.to_builtins(one)
             for container in body["spec"]["template"]["spec"]["containers"]:
                 change(container)
-            self._items["controller"][place] = msgspec.convert(body, type(workload))
+            self._items["controller"][place] = msgspec.convert(body, type(one))
         return self
 
     def with_aws(self, **parts: Part[Any] | tuple[Any, ...]) -> Self:
@@ -188,7 +189,11 @@ class ACluster:
             self._items["crds"].append(read_crd(msgspec.Raw(msgspec.json.encode(doc))))
         elif kind != "ClusterRoleBinding":  # roles are filed as bound
             part, projection = PARTS[kind]
-            self._items[part].append(msgspec.convert(doc, projection))
+            item = msgspec.convert(doc, projection)
+            if kind == "DaemonSet":
+                same = (item.namespace, item.name)
+                self._items[part] = [one for one in self._items[part] if (one.namespace, one.name) != same]
+            self._items[part].append(item)
             self._served[part] = doc["apiVersion"]
 
     def _file_pod(self, doc: JsonMap) -> None:
@@ -197,11 +202,11 @@ class ACluster:
             self._items["controller_pods"].append(msgspec.convert(doc, o.ControllerPod))
 
     def _file_deployment(self, doc: JsonMap) -> None:
-        workload = msgspec.convert(doc, o.Workload)
-        if is_controller(workload):
-            self._items["controller"].append(workload)
-        if names_karpenter(workload) or is_other_autoscaler(workload):
-            self._items["deployments"].append(workload)
+        one = msgspec.convert(doc, o.Workload)
+        if is_controller(one):
+            self._items["controller"].append(one)
+        if names_karpenter(one) or is_other_autoscaler(one) or is_network_plugin(one):
+            self._items["deployments"].append(one)
 
 
 def an_empty_cluster() -> ACluster:
@@ -216,7 +221,15 @@ def a_cluster(version: str = "0.37.8", *, kubernetes: str = "1.29", **install: A
     made = ACluster().with_kubernetes(server_version(kubernetes)["gitVersion"])
     chosen = Install(cluster="test", version=version, **install)
     docs = controller(chosen, [NODE])
-    return made.with_docs(*docs, *namespaces_of(docs), *helm_crds(version, namespace=chosen.namespace))
+    return made.with_docs(aws_node(), *docs, *namespaces_of(docs), *helm_crds(version, namespace=chosen.namespace))
+
+
+def aws_node(**env: str) -> JsonMap:
+    """Returns the DaemonSet of the VPC CNI with these settings; a cluster has one of them, the last that it got."""
+    (container,) = containers("aws-node", "amazon-k8s-cni:v1.18.3")
+    container["env"] = [{"name": name, "value": value} for name, value in env.items()]
+    pod = template({"app": "aws-node"}, {"hostNetwork": True, "containers": [container]})
+    return workload("DaemonSet", "aws-node", namespace="kube-system", replicas=2, pod=pod)
 
 
 def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str, ...] = ()) -> list[JsonMap]:

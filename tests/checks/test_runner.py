@@ -16,7 +16,8 @@ from migrations_app.checks.base import (
     Unknown,
 )
 from migrations_app.checks.registry import all_checks
-from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, run
+from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, ReportedCause, run
+from migrations_app.checks.runner import answer as answer_of
 from migrations_app.inventory.parts import UnparsableObject
 from tests.builders.clusters import a_cluster, case_at
 
@@ -80,6 +81,15 @@ def test_a_finding_may_weigh_less_than_its_check_and_never_more(usual, told, sev
 def test_what_was_set_aside_may_weigh_as_much_as_ever():
     cluster = a_cluster().quarantined("nodes", name="n2")
     assert answer(a_check(ROW, SeverityCap("info")), cluster).severity == "blocker"
+
+
+def test_a_question_of_an_earlier_hop_weighs_no_more_than_the_question():
+    check = a_check(ManualCheck("look"), SeverityCap("warning"), severity="blocker")
+    earlier = {(check.id, ("look",)): ReportedCause("0.33+", "warning")}
+    found = answer_of(check, case_at("1.0", a_cluster()), asked=earlier).finding
+    assert (found.status, found.severity, found.asked_at) == ("unknown", "warning", "0.33+")
+    in_doubt = a_cluster().quarantined("nodes", name="n2")
+    assert answer_of(check, case_at("1.0", in_doubt), asked=earlier).finding.severity == "blocker"
 
 
 def test_what_helps_to_look_stands_with_the_question():

@@ -160,6 +160,18 @@ def test_of_the_deployments_that_of_another_autoscaler_is_kept():
     assert ([one.name for one in found.items], found.total) == (["prod-cluster-autoscaler"], 2)
 
 
+def test_network_plugins_are_kept():
+    sets = named("aws-node", "cilium", "calico-node", "kube-flannel", "kube-flannel-ds", "weave-net", "kube-proxy")
+    objects = CORE | {
+        ("apps", "v1", "daemonsets"): sets,
+        ("apps", "v1", "deployments"): named("cilium-operator", "web"),
+    }
+    inventory = inventory_of(objects=objects)
+    kept = [one.name for one in inventory.daemonsets.items]
+    assert kept == ["cilium", "calico-node", "kube-flannel", "kube-flannel-ds", "weave-net"]
+    assert [one.name for one in inventory.deployments.items] == ["cilium-operator"]
+
+
 ONE = ("karpenter.sh", "v1", "nodepools")
 CRDS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 

@@ -74,7 +74,7 @@ def is_hook_job(job: Workload) -> bool:
 def is_other_autoscaler(workload: Workload) -> bool:
     """Whether it is the Kubernetes cluster autoscaler, by its name or its image."""
     images = (container.image or "" for container in workload.template.spec.containers or ())
-    return OTHER_AUTOSCALER in workload.name or any(_image_name(image) == OTHER_AUTOSCALER for image in images)
+    return OTHER_AUTOSCALER in workload.name or any(image_name(image) == OTHER_AUTOSCALER for image in images)
 
 
 def is_karpenter_webhook(configuration: WebhookConfiguration) -> bool:
@@ -105,7 +105,8 @@ def _conversion_service(crd: CRD) -> ServiceReference | None:
     return target.service if target else None
 
 
-def _image_name(image: str) -> str:
+def image_name(image: str) -> str:
+    """The last part of an image's path, without tag and digest."""
     return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
 
 

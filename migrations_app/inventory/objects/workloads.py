@@ -190,6 +190,8 @@ class JobTemplate(Projection, frozen=True):
 
 class WorkloadStatus(Projection, frozen=True):
     ready_replicas: int | None = None
+    desired_number_scheduled: int | None = None
+    """For a DaemonSet: the nodes that should run its pod."""
     succeeded: int | None = None
     """For a Job: pods that succeeded."""
     failed: int | None = None

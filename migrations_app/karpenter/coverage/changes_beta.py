@@ -61,7 +61,7 @@ BETA_CHANGES: tuple[Coverage, ...] = (
     covered(
         "webhooks-on-again",
         "Late patches switch webhooks on again",
-        checks="ports_open conversion_webhook_on",
+        checks="ports_open conversion_webhook_on controller_outside_overlay",
         release="0.33",
         table="karpenter.tables.release_rows_beta",
     ),

@@ -32,7 +32,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "CRD-07",
         "The API server cannot reach the webhook",
-        checks="ports_open controller_outside_mesh",
+        checks="ports_open controller_outside_mesh controller_outside_overlay",
         unjudged="security groups that keep the API server from the webhook's port",
     ),
     covered(

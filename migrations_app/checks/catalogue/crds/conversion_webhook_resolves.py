@@ -7,6 +7,7 @@ from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import ordered
 from migrations_app.checks.remedies.conversion_webhook import SERVICE, chart_fixes, diagnosis, is_fixable, patch_fixes
+from migrations_app.checks.shared.pod_network import network_doubts
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts import conversion_webhook as facts
 from migrations_app.inventory.facts.managers import managed
@@ -20,7 +21,7 @@ check = Check(
     phase="crds",
     severity="blocker",
     why="Until it answers, every read of an object stored in another version fails, the controller's reads too.",
-    how="Reads Service, port and path in spec.conversion of each CRD: present, ready, the controller's; failing lists.",
+    how="Reads Service, port, path in spec.conversion of each CRD: there, ready, the controller's; lists; overlay.",
     reads=("crds", "services", "controller"),
     says=("{count} CRD has an unreachable conversion webhook", "{count} CRDs have an unreachable conversion webhook"),
     severity_at={ALPHA_LEFT: "warning"},  # the hop to the latest patch of 0.33 to 0.37 itself puts it right
@@ -39,8 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     crds, real = facts.conversion_crds(case.inventory), facts.webhook_service(case.inventory)
     if not crds or facts.converts_nothing(case.inventory, case.running.release):
         return (yield NotApplicable(facts.NOTHING_CONVERTED if crds else "no CRD converts between versions"))
-    for crd in crds:
-        yield from _crd_results(case, crd, real=real)
+    yield from [row for crd in crds for row in _crd_results(case, crd, real=real)] or network_doubts(case, "info")
 
 
 def _crd_results(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:

@@ -7,7 +7,16 @@ from migrations_app.checks.catalogue.crds.conversion_webhook_resolves import che
 from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject, Unseen
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders.clusters import a_cluster, an_empty_cluster, case_at, reads, remedies, result_of, result_without
+from tests.builders.clusters import (
+    a_cluster,
+    an_empty_cluster,
+    case_at,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 
 CHECK = "conversion_webhook_resolves"
 GOOD = ("pass", "The conversion webhook can be reached", ())
@@ -34,6 +43,19 @@ def with_crds(cluster, **shape):
 @pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+")])
 def test_the_service_is_there_and_answers(version, hop):
     assert result_of(CHECK, hop, a_cluster(version)) == GOOD
+
+
+@pytest.mark.parametrize("hop", ["1.0", "1.1+"])
+def test_pods_without_addresses_of_the_vpc_are_not_said_to_be_reached(hop):
+    cluster = a_cluster("1.0.14" if hop == "1.1+" else "0.37.8").without("daemonsets")
+    finding = finding_of(CHECK, hop, cluster)
+    assert (finding.status, finding.severity) == ("manual", "info")
+    assert finding.summary == (
+        "nodes do not run aws-node, and no other network plugin is known by name: "
+        "whether the API server reaches the controller's pods is not known"
+    )
+    unread = finding_of(CHECK, hop, a_cluster("1.0.14" if hop == "1.1+" else "0.37.8").unseen("daemonsets"))
+    assert (unread.status, unread.severity) == ("unknown", "info")
 
 
 def test_the_service_is_in_another_namespace():

@@ -111,7 +111,7 @@ def test_pods_with_ipv6_take_none():
             {"AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true"},
             "pods take addresses of subnets that ENIConfigs name, which are not read",
         ),
-        (None, "no DaemonSet aws-node: whether pods take addresses of the subnets is not known"),
+        (None, "no node runs the DaemonSet aws-node: whether pods take addresses of the subnets is not known"),
     ],
 )
 def test_where_pods_have_addresses_of_other_places(env, why):
