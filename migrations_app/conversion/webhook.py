@@ -2,8 +2,10 @@
 
 The API server shows them so after its CRDs serve v1; a manifest that a person converts looks different.
 
-Sources: kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go;
-aws/karpenter-provider-aws@v1.0.14:pkg/apis/v1/ec2nodeclass_conversion.go.
+What v1beta1 has no field for is not shown there and does not come back. Sources:
+kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go;
+aws/karpenter-provider-aws@v1.0.14:pkg/apis/v1/ec2nodeclass_conversion.go. The webhook of 0.37.8 does the same. Only the
+webhooks of 1.0.0 to 1.0.3 keep karpenter.sh/stored-version-migrated, which 1.0.4 began to write.
 """
 
 import json
@@ -39,8 +41,11 @@ def converted(document: Mapping[str, Any], api_version: str, *, expire_after: st
     metadata = dict(document.get("metadata") or {})
     annotations = dict(metadata.pop("annotations", None) or {})
     to_v1, from_v1 = _CONVERTERS[document["kind"]]
-    spec = (to_v1 if api_version.endswith("/v1") else from_v1)(dict(document.get("spec") or {}), annotations)
-    if expire_after is not None and document["kind"] == kinds.NODE_CLAIM.kind and api_version.endswith("/v1"):
+    is_v1 = api_version.endswith("/v1")
+    spec = (to_v1 if is_v1 else from_v1)(dict(document.get("spec") or {}), annotations)
+    if not is_v1:
+        annotations.pop(labels.STORED_VERSION_DONE, None)
+    if expire_after is not None and document["kind"] == kinds.NODE_CLAIM.kind and is_v1:
         spec["expireAfter"] = expire_after
     if annotations:
         metadata["annotations"] = annotations
@@ -52,7 +57,6 @@ def _pool_to_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     beta = _tree(template.get("spec"))
     inner = _claim_to_v1(beta, annotations)
     inner.pop("resources", None)
-    annotations[labels.NODE_CLASS_REFERENCE_COMPATIBILITY] = _json(_tree(beta.get("nodeClassRef")))
     inner["expireAfter"] = disruption.get("expireAfter") or _DEFAULT_EXPIRY
     return {**spec, "template": {**template, "spec": inner}, "disruption": _disruption_to_v1(disruption)}
 
@@ -67,9 +71,11 @@ def _disruption_to_v1(beta: JsonMap) -> JsonMap:
 
 def _claim_to_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     kept = {key: value for key, value in spec.items() if key != "kubelet"}
-    if kubelet := spec.get("kubelet"):
+    annotations.pop(labels.KUBELET_COMPATIBILITY, None)
+    if (kubelet := spec.get("kubelet")) is not None:
         annotations[labels.KUBELET_COMPATIBILITY] = _json(kubelet)
     beta = _tree(spec.get("nodeClassRef"))
+    annotations[labels.NODE_CLASS_REFERENCE_COMPATIBILITY] = _json(beta)
     group = str(beta.get("apiVersion") or "").partition("/")[0] or kinds.AWS_GROUP
     kind = beta.get("kind") or kinds.EC2_NODE_CLASS.kind
     return kept | {"nodeClassRef": {"group": group, "kind": kind, "name": beta.get("name") or ""}}
@@ -100,19 +106,22 @@ def _pool_from_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
     if disruption.get("consolidationPolicy", _V1_POLICY) == _V1_POLICY:
         disruption["consolidationPolicy"] = _BETA_POLICY
         disruption.pop("consolidateAfter", None)
+    if isinstance(budgets := disruption.get("budgets"), list):
+        disruption["budgets"] = [
+            {key: value for key, value in _tree(budget).items() if key != "reasons"} for budget in budgets
+        ]
     return {**spec, "template": {**template, "spec": inner}, "disruption": disruption}
 
 
 def _claim_from_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
-    """The spec without the fields that v1beta1 does not have."""
+    """The spec without the fields that v1beta1 does not have; nodeClassRef as it was before, or only kind and name."""
     kept = {key: value for key, value in spec.items() if key not in ("expireAfter", "terminationGracePeriod")}
     if stored := annotations.pop(labels.KUBELET_COMPATIBILITY, ""):
         kept["kubelet"] = json.loads(stored)
     stored = annotations.pop(labels.NODE_CLASS_REFERENCE_COMPATIBILITY, "")
     reference = _tree(spec.get("nodeClassRef"))
-    if stored or reference:
-        version = f"{reference.get('group') or kinds.AWS_GROUP}/v1beta1"
-        built = {"apiVersion": version, "kind": reference.get("kind"), "name": reference.get("name")}
+    if reference:
+        built = {key: reference[key] for key in ("kind", "name") if key in reference}
         kept["nodeClassRef"] = json.loads(stored) if stored else built
     return kept
 
@@ -130,7 +139,8 @@ def _class_from_v1(spec: JsonMap, annotations: JsonMap) -> JsonMap:
         left = [] if "incompatible" in marks else left
         if "blockDeviceMappings" in marks:
             spec.pop("blockDeviceMappings", None)
-    spec.pop("amiSelectorTerms", None)
+    for key in ("amiSelectorTerms", "kubelet"):
+        spec.pop(key, None)
     return spec | ({"amiSelectorTerms": left} if left else {})
 
 

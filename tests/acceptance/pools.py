@@ -103,13 +103,18 @@ def _pool(place: Place, name: str) -> Document:
     notes = {"karpenter.sh/nodepool-hash": token("hash", name, length=19)}
     notes |= {"karpenter.sh/nodepool-hash-version": place.hashed[0]} | _done(place)
     if converted:  # what the webhook adds to a v1beta1 pool that is read as v1
-        old = {"kind": "EC2NodeClass", "name": name, "apiVersion": "karpenter.k8s.aws/v1beta1"}
-        notes["compatibility.karpenter.sh/v1beta1-nodeclass-reference"] = json.dumps(old)
+        notes |= _reference_before(name)
     made = doc(f"karpenter.sh/{place.api}", "NodePool", metadata=meta(name, annotations=notes, generation=1), spec=spec)
     status: Document = {"resources": {"cpu": "12", "memory": "48Gi", "nodes": "3", "pods": "174"}}
     if v1:
         status["conditions"] = _conditions("NodeClassReady", "ValidationSucceeded", "Ready")
     return _applied(made) | {"status": status}
+
+
+def _reference_before(name: str) -> dict[str, str]:
+    """The annotation in which the webhook keeps the reference of v1beta1."""
+    old = {"kind": "EC2NodeClass", "name": name, "apiVersion": "karpenter.k8s.aws/v1beta1"}
+    return {"compatibility.karpenter.sh/v1beta1-nodeclass-reference": json.dumps(old)}
 
 
 def _node_class(place: Place, name: str) -> Document:
@@ -202,6 +207,7 @@ def claim(place: Place, number: int) -> list[Document]:
         "karpenter.k8s.aws/tagged": "true",
     } | _done(place)
     notes |= {"compatibility.karpenter.k8s.aws/cluster-name-tagged": "true"} if place.order == (1, 0) else {}
+    notes |= _reference_before("default") if place.api == "v1" and place.order < (1, 0) else {}
     by = owner("NodePool", "default", api_version=f"karpenter.sh/{_written(place)}", controller=False)
     reference = {"kind": "EC2NodeClass", "name": "default", "group": "karpenter.k8s.aws"}
     if place.api == "v1beta1":
