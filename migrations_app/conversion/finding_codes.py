@@ -141,7 +141,9 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
         "P@v0.33.0:website/content/en/preview/upgrading/upgrade-guide.md",
     ),
     "ami-tag-requirements-lost": FindingCode(
-        "warn", "Tags on images no longer limit where an image is used; only its architecture does.", _BETA_GUIDE
+        "warn",
+        "Tags on images no longer limit where an image is used; only its architecture does.",
+        "P@v0.32.10:pkg/providers/amifamily/ami.go",
     ),
     "metadata-options-completed": FindingCode(
         "warn", "The new API fills gaps with other values than EC2 did.", _PROVIDER

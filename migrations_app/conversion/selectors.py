@@ -108,14 +108,16 @@ def network_terms(
 
 
 def image_terms(selector: Mapping[str, str] | None, path: FieldPath, *, notes: FindingCollector) -> list[SelectorTerm]:
-    """The terms of an AMI selector; empty if there is none."""
+    """The terms of an AMI selector; empty if there is none.
+
+    However an AWSNodeTemplate selects its images, tags on them that are node labels were requirements (in
+    aws/karpenter-provider-aws@v0.32.10:pkg/providers/amifamily/ami.go, getRequirementsFromImage).
+    """
     if not selector:
         return []
-    result = terms(selector, path, notes=notes, images=True)
-    if any("tags" in term or "*" in term.get("name", "") for term in result):
-        message = "images are selected by tags or a wildcard; tags on them no longer limit where they are used"
-        notes.add("ami-tag-requirements-lost", path, what=message)
-    return result
+    message = "tags on the selected images, such as karpenter.k8s.aws/instance-gpu-count, no longer limit their use"
+    notes.add("ami-tag-requirements-lost", path, what=message)
+    return terms(selector, path, notes=notes, images=True)
 
 
 def warn_of_commas(every_term: list[SelectorTerm], path: FieldPath, *, notes: FindingCollector) -> None:

@@ -51,6 +51,7 @@ def test_settings_of_a_provisioner(provisioner, path):
     ("template", "path"),
     [
         ({"spec.amiSelector": {"team": "images"}}, "spec.amiSelector"),
+        ({"spec.amiSelector": {"aws-ids": "ami-0aaa"}}, "spec.amiSelector"),
         ({"spec.metadataOptions": {"httpTokens": "required"}}, "spec.metadataOptions"),
         ({"spec.amiFamily": GONE}, "spec.amiFamily"),
         ({"spec.amiFamily": ""}, "spec.amiFamily"),
