@@ -130,7 +130,7 @@ def _settle_class(
         # a pool without settings of its own uses those of the class, as in 1.0
         groups.setdefault(kubelet_meaning(pool.kubelet or own), []).append(pool)
     ranked = sorted(groups.items(), key=lambda item: _rank(item[0], item[1], known_names=known_names))
-    if any(pool.kubelet for pool in users):
+    if ranked[0][0] != kubelet_meaning(own):
         _warn_of_others(owner, own, groups=groups, known_names=known_names)
     original, copies = owner.body, []
     for index, (_, group) in enumerate(ranked):
