@@ -118,11 +118,12 @@ def _template(template: Spec, disruption: Spec, *, notes: FindingCollector) -> S
     if resources and resources != {"requests": {}}:
         message = f"resources {shown(resources)} are left out"
         notes.add("template-resources-dropped", (*path, "spec", "resources"), what=message)
+    requirements_at = (*path, "spec", "requirements")
+    requirements = provisioner.checked(spec.get("requirements") or [], requirements_at, notes=notes)
+    provisioner.check_count(requirements, requirements_at, notes=notes, v1=True)
     new_spec = {
         "nodeClassRef": class_reference(spec.get("nodeClassRef"), (*path, "spec", "nodeClassRef"), notes=notes),
-        "requirements": provisioner.checked(
-            spec.get("requirements") or [], (*path, "spec", "requirements"), notes=notes
-        ),
+        "requirements": requirements,
         **filled({"taints": spec.get("taints"), "startupTaints": spec.get("startupTaints")}),
         "expireAfter": _expiry(disruption, notes),
     }

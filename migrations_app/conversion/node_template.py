@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from migrations_app.conversion import metadata, schema, selectors
+from migrations_app.conversion import metadata, quantities, schema, selectors
 from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.objects import PLACEHOLDER, KnownNames, ObjectDraft, Options, filled, manifest, spec_of
 from migrations_app.conversion.schema import shown
@@ -74,6 +74,23 @@ def accepted_size(text: str) -> bool:
         return False
     number = int(match["number"])
     return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MOST["Ti"]
+
+
+def _with_served_sizes(devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The devices with sizes in canonical spelling, or in the user's where the CRDs accept that one alone: of 18432Gi
+    and 18Ti the first.
+    """
+    return [
+        {**device, "ebs": {**ebs, "volumeSize": _served_size(size)}}
+        if (ebs := device.get("ebs")) and (size := ebs.get("volumeSize"))
+        else device
+        for device in devices
+    ]
+
+
+def _served_size(size: str) -> str:
+    canonical = quantities.canonical(size) or size
+    return size if accepted_size(size) and not accepted_size(canonical) else canonical
 
 
 def check(devices: list[dict[str, Any]], path: FieldPath, *, notes: FindingCollector) -> None:
@@ -143,8 +160,8 @@ def class_from_spec(
     if family == "Ubuntu":
         message = "v1 has no Ubuntu family: there it becomes AL2 and needs an amiSelector that names the images"
         notes.add("ubuntu-as-al2", (*path, "amiFamily"), what=message)
-    devices = template.get("blockDeviceMappings")
-    check(devices or [], (*path, "blockDeviceMappings"), notes=notes)
+    devices = _with_served_sizes(template.get("blockDeviceMappings") or [])
+    check(devices, (*path, "blockDeviceMappings"), notes=notes)
     return {
         "amiFamily": family,
         **filled({"amiSelectorTerms": images}),

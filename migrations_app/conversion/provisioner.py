@@ -16,6 +16,7 @@ from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, 
 from migrations_app.conversion.schema import shown
 
 MOST_IN_BETA: Final = 30
+MOST_IN_V1: Final = 100  # aws/karpenter-provider-aws@v1.0.14:pkg/apis/crds/karpenter.sh_nodepools.yaml
 
 ConvertedRequirement = dict[str, Any]
 
@@ -59,11 +60,13 @@ def _check_values(requirement: ConvertedRequirement, path: FieldPath, *, notes: 
         notes.add("bad-type", (*path, "values"), what=f"{operator} needs exactly one whole number, written as text")
 
 
-def check_count(requirements: list[ConvertedRequirement], path: FieldPath, *, notes: FindingCollector) -> None:
-    """Adds a finding if v1beta1 would refuse the number of requirements."""
-    if len(requirements) > MOST_IN_BETA:
-        message = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
-        notes.add("too-many-terms", path, what=message)
+def check_count(
+    requirements: list[ConvertedRequirement], path: FieldPath, *, notes: FindingCollector, v1: bool
+) -> None:
+    """Adds a finding if v1, or the first v1beta1, would refuse the number of requirements."""
+    most, api = (MOST_IN_V1, "v1") if v1 else (MOST_IN_BETA, "v1beta1 of 0.32")
+    if len(requirements) > most:
+        notes.add("too-many-terms", path, what=f"{len(requirements)} requirements; {api} accepts {most}")
 
 
 def defaults(
@@ -213,7 +216,7 @@ def _requirements(spec: Spec, notes: FindingCollector, *, options: Options) -> l
             added_texts = "; ".join(requirement_text(item) for item in added)
             notes.add("default-requirements-added", path, what=f"added: {added_texts}", proposal=added)
         requirements = requirements + added
-    check_count(requirements, path, notes=notes)
+    check_count(requirements, path, notes=notes, v1=options.to == "v1")
     return requirements
 
 

@@ -293,7 +293,7 @@ METADATA_OPTIONS: Final = fields(
         "httpTokens": one_of("required", "optional"),
     }
 )
-_ALPHA_DEVICES: Final = _devices(size=quantity_canonical, extra={})
+_ALPHA_DEVICES: Final = _devices(size=quantity_kept, extra={})
 KUBELET_ALPHA: Final = _kubelet(quantity=quantity_canonical, grace=duration_printed)
 KUBELET: Final = _kubelet(quantity=quantity_kept, grace=duration_kept)
 

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from migrations_app.conversion.convert import convert, generation_of
 from migrations_app.conversion.node_template import placeholder_paths
-from migrations_app.conversion.objects import KnownNames, Options
+from migrations_app.conversion.objects import KnownNames, Options, TargetVersion
 
 
 def template(name: str = "blue", **spec: Any) -> dict[str, Any]:
@@ -147,3 +149,22 @@ def test_generations() -> None:
         "other",
         "other",
     ]
+
+
+@pytest.mark.parametrize(("to", "most"), [(None, 30), ("v1beta1", 30), ("v1", 100)])
+def test_a_provisioner_is_counted_by_the_version_it_goes_to(to: TargetVersion | None, most: int) -> None:
+    row = {"key": "acme.example/a", "operator": "Exists"}
+    for many, wanted in ((most, set()), (most + 1, {f"{most + 1} requirements; {_API[most]} accepts {most}"})):
+        body = provisioner("many")
+        body["spec"]["requirements"] = [row] * many
+        result = convert([body], Options(to=to, ignore_defaults=True))
+        assert {loss.what for loss in result.losses if loss.code == "too-many-terms"} == wanted
+
+
+_API = {30: "v1beta1 of 0.32", 100: "v1"}
+
+
+@pytest.mark.parametrize(("many", "wanted"), [(100, False), (101, True)])
+def test_a_pool_is_counted_by_v1(many: int, wanted: bool) -> None:
+    body = pool("many", requirements=[{"key": "acme.example/a", "operator": "Exists"}] * many)
+    assert ("too-many-terms" in codes(convert([body]))) is wanted
