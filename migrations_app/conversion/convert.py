@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from migrations_app.conversion import kubelet, metadata, node_class, node_pool, schema
+from migrations_app.conversion import accelerators, kubelet, metadata, node_class, schema
 from migrations_app.conversion.findings import ConversionFinding, FindingCollector
 from migrations_app.conversion.metadata import name_of
 from migrations_app.conversion.node_class import convert_class
@@ -12,6 +12,7 @@ from migrations_app.conversion.node_pool import convert_claim, convert_pool
 from migrations_app.conversion.node_template import convert_template
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, spec_of, template_spec
 from migrations_app.conversion.provisioner import convert_provisioner
+from migrations_app.karpenter import labels
 
 _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
 
@@ -237,8 +238,14 @@ def _settle(works: Sequence[_Work], *, known_names: KnownNames, taken: set[str])
     drafts = [draft for work in works for draft in work.drafts]
     pools = [draft for draft in drafts if draft.kind == "NodePool"]
     classes = {draft.name: draft for draft in drafts if draft.kind == "EC2NodeClass"}
-    node_pool.warn(pools, classes)
+    accelerators.warn(pools, classes, of_v1={work.item.name for work in works if _was_written_for_v1(work.item)})
     return kubelet.move_kubelet_settings(pools, classes, known_names=known_names, taken=taken)
+
+
+def _was_written_for_v1(item: Item) -> bool:
+    """True for a NodePool of v1 that does not carry the annotation of the conversion webhook."""
+    was_converted = labels.NODE_CLASS_REFERENCE_COMPATIBILITY in metadata.annotations_of(item.source)
+    return item.generation == "v1" and item.kind == "NodePool" and not was_converted
 
 
 def _view_claims(works: Sequence[_Work]) -> None:

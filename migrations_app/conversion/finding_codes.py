@@ -22,6 +22,7 @@ _ALPHA_CRD = "P@v0.32.10:pkg/apis/crds/karpenter.sh_provisioners.yaml"
 _PROVIDER = "P@v0.32.10:pkg/apis/v1alpha1/provider.go"
 _POOL_HOOK = "K@v1.0.8:pkg/apis/v1/nodepool_conversion.go"
 _CLASS_HOOK = "P@v1.0.8:pkg/apis/v1/ec2nodeclass_conversion.go"
+_AL2023 = "P@v1.0.14 and v1.4.0:pkg/providers/amifamily/al2023.go"
 _BETA_GUIDE = "P@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md"
 _V1_GUIDE = "P@v1.3.0:website/content/en/v1.0/upgrading/v1-migration.md"
 _KUBECTL = "kubernetes/kubectl: decoding of manifests"
@@ -189,7 +190,14 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
         "P@v1.14.1:website/content/en/docs/concepts/nodeclasses.md",
     ),
     "al2023-gpu": FindingCode(
-        "warn", "The AL2023 alias picks no accelerated image; such pools need explicit terms.", _V1_GUIDE
+        "warn",
+        "From 1.0 on the AL2023 alias picks the NVIDIA or Neuron image for accelerators; 1.0.0 to 1.0.2 swap the two.",
+        _AL2023,
+    ),
+    "al2023-gpu-no-image": FindingCode(
+        "warn",
+        "The AL2023 alias has images for NVIDIA and Neuron on x86_64, from 1.4 on for NVIDIA on arm64, and no others.",
+        _AL2023,
     ),
     "al2023-userdata": FindingCode(
         "warn", "In v1 Karpenter's own NodeConfig wins over fields of the user's.", _V1_GUIDE

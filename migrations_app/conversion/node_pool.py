@@ -1,12 +1,10 @@
-"""NodePool and NodeClaim of v1beta1 to v1, and pools with GPUs or accelerators for which an image alias selects the
-wrong image.
+"""NodePool and NodeClaim of v1beta1 to v1.
 
 If the webhook would change behaviour, the old behaviour is written explicitly. Source:
 kubernetes-sigs/karpenter@v1.0.8:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from migrations_app.conversion import kubelet, metadata, provisioner, quantities, schema
@@ -19,60 +17,8 @@ from migrations_app.conversion.objects import (
     filled,
     manifest,
     spec_of,
-    template_spec,
 )
 from migrations_app.conversion.schema import shown
-
-_ASKING_KEYS: Final = ("karpenter.k8s.aws/instance-gpu-", "karpenter.k8s.aws/instance-accelerator-")
-_RESOURCES: Final = ("nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore")
-_FAMILY: Final = re.compile(r"(?:p\d|g\d|trn\d|inf\d|dl\d)")
-_CATEGORIES: Final = frozenset({"p", "g", "trn", "inf", "dl"})
-
-
-def _asks(requirement: Mapping[str, Any]) -> bool:
-    key, operator = metadata.real_key(str(requirement.get("key"))), requirement.get("operator")
-    listed = requirement.get("values")
-    values = [str(value) for value in listed] if isinstance(listed, list) else []
-    if operator in ("DoesNotExist", "NotIn"):
-        return False
-    if key.startswith(_ASKING_KEYS):
-        return operator != "Lt"
-    if key == metadata.INSTANCE_CATEGORY:
-        return not _CATEGORIES.isdisjoint(values)
-    return key in (metadata.INSTANCE_FAMILY, metadata.INSTANCE_TYPE) and any(_FAMILY.match(value) for value in values)
-
-
-def wants_accelerators(pool: Mapping[str, Any]) -> bool:
-    """True if a NodePool requests GPUs or other accelerators by requirement or limit; malformed values
-    are tolerated.
-    """
-    requirements = template_spec(pool).get("requirements")
-    rows = (
-        [requirement for requirement in requirements if isinstance(requirement, dict)]
-        if isinstance(requirements, list)
-        else []
-    )
-    limits = (pool.get("spec") or {}).get("limits")
-    limited = limits if isinstance(limits, dict) else {}
-    return any(_asks(row) for row in rows) or any(str(limited.get(name, 0)) != "0" for name in _RESOURCES)
-
-
-def warn(pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft]) -> None:
-    """Adds a finding for each AL2023 class chosen by alias whose pools request accelerators."""
-    users: dict[str, list[str]] = {}
-    for pool in pools:
-        owner = classes.get(pool.class_name or "")
-        if owner is not None and _alias(owner).startswith("al2023@") and wants_accelerators(pool.body):
-            users.setdefault(owner.name, []).append(pool.name)
-    for name, names in users.items():
-        message = f"NodePool {', '.join(sorted(names))} asks for accelerators; name their image in amiSelectorTerms"
-        classes[name].notes.add("al2023-gpu", ("spec", "amiFamily"), what=message)
-
-
-def _alias(owner: ObjectDraft) -> str:
-    terms = owner.body["spec"].get("amiSelectorTerms") or [{}]
-    return str(terms[0].get("alias", ""))
-
 
 API: Final = "karpenter.sh/v1"
 POOL_LABEL: Final = "karpenter.sh/nodepool"

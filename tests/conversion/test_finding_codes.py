@@ -15,6 +15,7 @@ _OWN = {
     "values-name-override",
     "duplicate-object", "not-yaml", "file-unreadable", "too-large", "no-way-back", "same-name-result",
     "already-v1beta1", "nodeclaim-view-only", "container-runtime-default", "later-defaults",
+    "al2023-gpu-no-image",
 }  # fmt: skip
 
 

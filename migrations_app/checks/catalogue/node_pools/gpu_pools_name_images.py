@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import MAP, MAPS, TEXT, at_field, split_malformed
 from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.conversion.node_pool import wants_accelerators
+from migrations_app.conversion.accelerators import wants_accelerators
 from migrations_app.inventory.facts.node_pools import (
     AMI_TERMS,
     REQUIREMENTS,
@@ -26,8 +26,8 @@ check = Check(
     phase="resources",
     severity="info",
     why=(
-        "From 1.0 on Karpenter picks the AL2023 image for NVIDIA or Neuron where EKS publishes one, and the standard "
-        "image otherwise: drivers may be installed twice, or not at all."
+        "Up to 0.37 these pools get the standard AL2023 image. From 1.0 on they get the one for NVIDIA or Neuron, for "
+        "NVIDIA on arm64 from 1.4 on, and no node where there is none: drivers may be installed twice."
     ),
     how=(
         "Reads AL2023 node classes by alias or without terms, whose NodePools request accelerators by requirement or "
