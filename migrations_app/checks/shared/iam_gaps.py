@@ -11,6 +11,7 @@ from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.features import minor_of
 from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.iam.requirements.requests import probes_for
+from migrations_app.iam.requirements.required_request import RequiredRequest
 from migrations_app.inventory.aws_facts.permissions import (
     NODE_ROLE,
     Permissions,
@@ -25,6 +26,7 @@ PROFILE_HOPS = hops_from("0.32")
 """From this hop on, the controller creates instance profiles itself."""
 _OF_PROFILES = frozenset({"instance-profile", "pass-role"})
 _PASSING = "iam:PassRole"
+_SET_TAGS = frozenset({"ec2:CreateTags", "iam:TagInstanceProfile"})
 _CAUSES_SHOWN = 3
 _LONGEST = 400
 _WORDS = {
@@ -63,19 +65,27 @@ def is_about_profiles(gap: Gap) -> bool:
 def new_actions(case: CheckContext) -> tuple[str, ...]:
     """The actions that every installation with these settings has to grant in addition before the hop, each once.
 
-    If the release before needs the action on other resource types only, the resource type is added. Raises InvalidInput
-    for a release whose needs are unknown.
+    If the release before needs the action on other resource types only, the resource type is added; if it tags
+    without some of the keys, those keys, for policies list the keys that may be set. Raises InvalidInput for a release
+    whose needs are unknown.
     """
+    before, after = _probes(case, str(case.hop.start)), _probes(case, str(case.hop.release))
+    known = {(probe.action, probe.kind) for probe in before}
+    known_actions = {probe.action for probe in before}
+    new = [probe for probe in after if (probe.action, probe.kind) not in known]
+    named = (f"{probe.action} on {probe.kind}" if probe.action in known_actions else probe.action for probe in new)
+    keys = {action: _tag_keys(after, action) - _tag_keys(before, action) for action in _SET_TAGS & known_actions}
+    tagging = (f"{action} with {' and '.join(sorted(keys[action]))}" for action in sorted(keys) if keys[action])
+    return tuple(dict.fromkeys((*named, *tagging)))
+
+
+def _probes(case: CheckContext, release: str) -> tuple[RequiredRequest, ...]:
     features = features_seen(case.inventory)
+    return tuple(probe for probe in probes_for(minor_of(release)) if features.issuperset(probe.features))
 
-    def needed(release: str) -> dict[tuple[str, str], None]:
-        probes = probes_for(minor_of(release))
-        return {(probe.action, probe.kind): None for probe in probes if features.issuperset(probe.features)}
 
-    before = needed(str(case.hop.start))
-    known_actions = {action for action, _ in before}
-    new = (permission for permission in needed(str(case.hop.release)) if permission not in before)
-    return tuple(dict.fromkeys(f"{action} on {kind}" if action in known_actions else action for action, kind in new))
+def _tag_keys(probes: Iterable[RequiredRequest], action: str) -> set[str]:
+    return {key for probe in probes if probe.action == action for key, _ in probe.request_tags or ()}
 
 
 def gaps_for_part(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:

@@ -31,7 +31,6 @@ class Feature(StrEnum):
     ZONAL_SHIFT = "zonal-shift"
     ASSUME_ROLE = "assume-role"
     BEFORE_MACHINES = "instances-of-0.27"
-    TAGS_ON_CREATE = "tags-on-create"
 
 
 MEANING = {
@@ -50,12 +49,9 @@ MEANING = {
     Feature.ZONAL_SHIFT: "the zonal shift option is on",
     Feature.ASSUME_ROLE: "an assume-role ARN is configured; all other needs then fall on that role",
     Feature.BEFORE_MACHINES: "instances launched by 0.27 or older still run",
-    Feature.TAGS_ON_CREATE: (
-        "advised: AWS may ask for it when a profile is created with tags (not proven); only 1.0 calls it by itself"
-    ),
 }
 
-# All except the four rare options, the instances of 0.27 and the unproven advice.
+# All except the four rare options and the instances of 0.27.
 ASSUMED = frozenset(
     {
         Feature.SPEC_ROLE,

@@ -10,6 +10,7 @@ from migrations_app.iam.requirements.features import Minor, Need, Span, minor_te
 from migrations_app.iam.requirements.service_actions import SERVICE_ACTIONS
 
 _INSTANCE_PROFILES = "v0.37.8:pkg/providers/instanceprofile/instanceprofile.go"
+_TAGS_OF_CREATION = "openshift/installer#7843"
 _TEMPLATES = "v0.37.8:pkg/providers/launchtemplate/launchtemplate.go"
 _VALIDATION = "v1.14.1:pkg/controllers/nodeclass/validation.go"
 
@@ -117,15 +118,22 @@ NEEDS: tuple[Need, ...] = (
     Need(
         action="iam:TagInstanceProfile",
         span=Span((1, 0), (1, 0)),
-        effect="Node classes whose profile was made by 0.32 to 0.37 are not reconciled.",
-        log="tagging instance profile ... AccessDenied",
-        source="v1.0.14:pkg/providers/instanceprofile/instanceprofile.go",
+        effect=(
+            "A new node class never gets a profile, because the tags of the creation are refused, and node classes"
+            " whose profile was made by 0.32 to 0.37 are not reconciled."
+        ),
+        log="creating or tagging instance profile ... AccessDenied ... iam:TagInstanceProfile",
+        source=f"v1.0.14:pkg/providers/instanceprofile/instanceprofile.go; {_TAGS_OF_CREATION}",
     ),
     Need(
         action="iam:TagInstanceProfile",
         span=Span((0, 32)),
-        effect="None seen: tags go along with the creation call. Every official policy grants it nevertheless.",
-        source=_INSTANCE_PROFILES,
+        effect=(
+            "A new node class, and from 1.7 one with a changed spec.role, never gets a profile: AWS asks for this"
+            " action when a profile is created with tags."
+        ),
+        log="creating instance profile ... AccessDenied ... iam:TagInstanceProfile",
+        source=f"{_INSTANCE_PROFILES}; {_TAGS_OF_CREATION}",
     ),
     Need(
         action="iam:ListInstanceProfiles",

@@ -232,12 +232,11 @@ def _profile(
     carried: Tags | None = None,
     features: tuple[Feature, ...] = (Feature.SPEC_ROLE,),
 ) -> RequiredRequest:
-    in_path = span.since >= (1, 7) and action != "TagInstanceProfile"
     return RequiredRequest(
         id=name,
         span=span,
         action=f"iam:{action}",
-        resource=_PROFILE_IN_PATH if in_path else _PROFILE,
+        resource=_PROFILE_IN_PATH if span.since >= (1, 7) else _PROFILE,
         mode="nodepool",
         capability="instance-profile",
         severity=severity,
@@ -250,7 +249,11 @@ def _profile(
 
 def _profiles() -> Iterator[RequiredRequest]:
     """Instance profiles: created by the controller from 0.32, tagged with the cluster from 1.0, with a
-    path from 1.7.
+    path from 1.7. AWS authorises the tags of a creation call as iam:TagInstanceProfile, too, and refuses the creation
+    without it.
+
+    Sources: CreateInstanceProfileInput with Tags in pkg/providers/instanceprofile/instanceprofile.go at v0.32.0,
+    v0.37.8, v1.0.14, v1.1.9, v1.6.8, v1.7.0, v1.14.1; openshift/installer#7843.
     """
     yield _profile("ip-get", Span((0, 32), (1, 6)), action="GetInstanceProfile")
     yield _profile("ip-get-path", Span((1, 7)), action="GetInstanceProfile")
@@ -266,6 +269,7 @@ def _profiles() -> Iterator[RequiredRequest]:
     )
     for era, creation, span, tags in eras:
         yield _profile(f"ip-{creation}", span, action="CreateInstanceProfile", sent=tags)
+        yield _profile(f"ip-tag-{creation}", span, action="TagInstanceProfile", sent=tags, carried=tags)
         for action, severity in changes:
             yield _profile(f"ip-{era}-{action}", span, action=action, severity=severity, carried=tags)
     yield _profile(
@@ -276,17 +280,6 @@ def _profiles() -> Iterator[RequiredRequest]:
         carried=BETA_PROFILE,
         features=(Feature.IN_PLACE, Feature.SPEC_ROLE),
     )
-    # Not in the call sites, but every official policy grants it, so its absence is only mentioned.
-    for name, span, tags in (("beta", Span((0, 32), (0, 37)), BETA_PROFILE), ("v1", Span((1, 0)), V1_PROFILE)):
-        yield _profile(
-            f"ip-tag-advised-{name}",
-            span,
-            action="TagInstanceProfile",
-            severity="degraded",
-            sent=tags,
-            carried=tags,
-            features=(Feature.TAGS_ON_CREATE,),
-        )
     # 1.7 always lists them; from 1.8 not in isolated-VPC mode.
     for name, span, features in (
         ("ip-list-always", Span((1, 7), (1, 7)), ()),

@@ -2,6 +2,7 @@ import pytest
 
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature
 from migrations_app.iam.requirements.gaps import depends_on_settings, find_gaps
 from migrations_app.iam.requirements.remedies import closing
@@ -222,6 +223,57 @@ def test_a_boundary_that_may_refuse_is_told_apart(policy, allow):
     mixed = gaps_of([], "1.0", boundary=[policy(allow("ec2:*", "arn:aws:ec2:*:*:subnet/*"), allow("ssm:*", "*", here))])
     found = {gap.action: gap.boundary for gap in mixed.gaps}
     assert (found["ec2:RunInstances"], found["ssm:GetParameter"]) == ("refused", "unknown")
+
+
+# AWS authorises the tags of CreateInstanceProfile as iam:TagInstanceProfile, and refuses the creation without it.
+TAGGING = "iam:TagInstanceProfile"
+NO_TAGGING = {"Effect": "Allow", "NotAction": TAGGING, "Resource": "*"}
+
+
+@pytest.mark.parametrize("release", ["0.32", "0.37", "1.0", "1.1", "1.6", "1.7", NEWEST_MINOR])
+def test_a_profile_is_created_with_tags_and_that_has_to_be_allowed(policy, release):
+    report = gaps_of([policy(NO_TAGGING)], release)
+    assert short(report.gaps) == {TAGGING: ("missing", "always", ("instance-profile",))}
+    assert [(gap.severity, gap.needed_for) for gap in report.gaps] == [("blocker", ("instance-profile",))]
+    assert "never gets a profile" in report.gaps[0].effect
+
+
+def test_before_profiles_are_created_none_is_tagged(policy):
+    assert gaps_of([policy(NO_TAGGING)], "0.31").gaps == ()
+
+
+def test_without_a_role_in_a_node_class_no_profile_is_tagged(policy):
+    report = gaps_of([policy(NO_TAGGING)], "1.7", assumed=ASSUMED - {Feature.SPEC_ROLE})
+    assert short(report.gaps) == {TAGGING: ("missing", "conditional", ("instance-profile",))}
+
+
+@pytest.mark.parametrize(
+    ("resource", "release", "verdict"),
+    [
+        ("instance-profile/blue_*", "1.6", None),
+        ("instance-profile/blue_*", "1.7", "blocked_by_resource"),
+        ("instance-profile/karpenter/*", "1.7", None),
+        ("instance-profile/karpenter/*", "1.6", "blocked_by_resource"),
+        ("instance-profile/karpenter/eu-west-1/other/*", "1.7", "blocked_by_resource"),
+    ],
+)
+def test_a_profile_is_tagged_where_it_is_created(policy, allow, resource, release, verdict):
+    given = policy(NO_TAGGING, allow(TAGGING, f"arn:aws:iam::111122223333:{resource}"))
+    report = gaps_of([given], release)
+    assert {gap.action: gap.verdict.value for gap in report.gaps} == ({TAGGING: verdict} if verdict else {})
+
+
+def test_a_condition_that_cannot_be_told_leaves_the_tags_open(policy, allow):
+    given = policy(NO_TAGGING, allow(TAGGING, "*", {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}))
+    assert short(gaps_of([given], "1.7").gaps) == {TAGGING: ("unknown", "always", ("instance-profile",))}
+
+
+@pytest.mark.parametrize("release", ["0.32", "1.6", "1.14"])
+def test_what_closes_the_gap_lets_profiles_be_tagged(policy, release):
+    report = gaps_of([policy(NO_TAGGING)], release)
+    (statement,) = closing(report, SITE).statements
+    assert statement.actions == (TAGGING,)
+    assert gaps_of([policy(NO_TAGGING), IamPolicy(name="", statements=(statement,))], release).gaps == ()
 
 
 def test_a_boundary_is_told_as_a_denial(policy, allow):

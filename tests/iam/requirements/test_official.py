@@ -25,11 +25,8 @@ CAPACITY = {
     "ec2:TerminateInstances": ("blocked_by_condition", "always"),
 }
 PROFILES = {
-    **{
-        f"iam:{call}InstanceProfile": ("missing", "always")
-        for call in ("AddRoleTo", "Create", "Delete", "Get", "RemoveRoleFrom")
-    },
-    "iam:TagInstanceProfile": ("missing", "conditional"),
+    f"iam:{call}InstanceProfile": ("missing", "always")
+    for call in ("AddRoleTo", "Create", "Delete", "Get", "RemoveRoleFrom", "Tag")
 }
 RESERVATIONS = {
     "ec2:DescribeCapacityReservations": ("missing", "conditional"),
@@ -105,6 +102,7 @@ def test_a_rollback_from_1_0_is_refused_every_launch(official, release):
         "ec2:CreateTags",
         "ec2:RunInstances",
         "iam:CreateInstanceProfile",
+        "iam:TagInstanceProfile",
     }
 
 

@@ -157,7 +157,8 @@ def test_what_capacity_of_provisioners_needs_is_among_the_statements(official):
 
 def test_instance_profiles_in_19(policy, allow):
     given = [policy(allow([*EC2, "sqs:*"]))]
-    closes = tuple(f"iam:{call}InstanceProfile" for call in ("AddRoleTo", "Create", "Delete", "Get", "RemoveRoleFrom"))
+    calls = ("AddRoleTo", "Create", "Delete", "Get", "RemoveRoleFrom", "Tag")
+    closes = tuple(f"iam:{call}InstanceProfile" for call in calls)
     assert settings(given, "0.32", (19, 20)) == [
         (closes, "", ""),
         (closes, "enable_karpenter_instance_profile_creation", "true"),

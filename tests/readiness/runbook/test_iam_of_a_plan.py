@@ -133,7 +133,7 @@ def test_however_policies_were_learnt_the_same_ones_are_added(name: str) -> None
 def test_some_plan_adds_policies_at_several_hops() -> None:
     for way in WAYS:
         found = report("alpha_030", way)
-        assert len([hop for hop in found.target.path if added(found, hop.name)]) > 2
+        assert len([hop for hop in found.target.path if added(found, hop.name)]) > 1
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -8,16 +8,18 @@ from tests.builders.newest import NEWEST, NEWEST_MINOR
 CHECK = "iam_change_known"
 GIVEN = ControllerRole(found_by="given", arn="", role=NOT_ASKED, policies=Seen(()), boundary=Seen(()))
 PROFILES = ", ".join(
-    f"iam:{call}InstanceProfile" for call in ("Get", "Create", "AddRoleTo", "RemoveRoleFrom", "Delete")
+    f"iam:{call}InstanceProfile" for call in ("Get", "Create", "Tag", "AddRoleTo", "RemoveRoleFrom", "Delete")
 )
+BETA_TAGS = "karpenter.k8s.aws/ec2nodeclass and karpenter.sh/nodeclaim and karpenter.sh/nodepool"
+V1_TAGS = "ec2:CreateTags with eks:eks-cluster-name, iam:TagInstanceProfile with eks:eks-cluster-name"
 
 
 @pytest.mark.parametrize(
     ("version", "hop", "said"),
     [
-        ("0.31.4", "0.32", f"0.32.10 asks for {PROFILES}, which 0.31.4 does not"),
+        ("0.31.4", "0.32", f"0.32.10 asks for {PROFILES}, ec2:CreateTags with {BETA_TAGS}, which 0.31.4 does not"),
         ("0.32.10", "0.33+", "0.37.8 asks for ec2:CreateTags on spot-instances-request, which 0.32.10 does not"),
-        ("0.37.8", "1.0", "1.0.14 asks for iam:TagInstanceProfile, which 0.37.8 does not"),
+        ("0.37.8", "1.0", f"1.0.14 asks for {V1_TAGS}, which 0.37.8 does not"),
         (
             "1.1.10",
             NEWEST_MINOR,

@@ -13,6 +13,9 @@ from tests.builders.iam import a_role, document, managed, permitted, policy_for
 CHECK = "policy_size_fits"
 GOOD = ("pass", "The new permissions fit into the controller's IAM policies", ())
 
+UNTAGGED = policy_for("0.37", without=("iam:TagInstanceProfile",))
+"""Both checks have something to add to it."""
+
 
 def padded(text: str, size: int, *, name="KarpenterControllerPolicy-test", kind="customer_managed"):
     """The document with a statement about nothing that fills it up to that size."""
@@ -44,7 +47,7 @@ def test_a_full_policy_has_no_room():
         seen="7,085 characters with what 1.0.14 needs",
         wanted="at most 6,144 characters",
     )
-    found = result_of(CHECK, "1.0", with_policies(padded(policy_for("0.37"), MANAGED_LIMIT - 10)))
+    found = result_of(CHECK, "1.0", with_policies(padded(UNTAGGED, MANAGED_LIMIT - 10)))
     assert found == ("fail", "1 role has no space for the new permissions", (row,))
 
 
@@ -76,7 +79,7 @@ def test_it_is_said_when_no_further_policy_can_be_attached():
 
 def crowded(*, inline: int):
     """A role that takes no more managed policies, with one of that many characters inside it."""
-    full = [padded(policy_for("0.37"), MANAGED_LIMIT, name=f"n{n}") for n in range(10)]
+    full = [padded(UNTAGGED, MANAGED_LIMIT, name=f"n{n}") for n in range(10)]
     return with_policies(*full, padded(document(), inline, name="own", kind="inline"))
 
 
@@ -134,7 +137,7 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_splits_what_there_is():
-    cluster = with_policies(padded(policy_for("0.37"), MANAGED_LIMIT))
+    cluster = with_policies(padded(UNTAGGED, MANAGED_LIMIT))
     steps, *more = remedies(CHECK, "1.0", cluster)
     assert steps.text.startswith("# A managed policy holds 6,144 characters, all inline policies of a role 10,240.\n")
     changes = [one.change for one in more if one.change is not UNSET]
