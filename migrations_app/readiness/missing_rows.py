@@ -45,7 +45,7 @@ def missing_rows(
     return (
         *(message for row in releases for message in _missing_for_release(row, releases)),
         *_unknown_releases(_release_references(), releases),
-        *(message for row in releases for message in _missing_iam_rows(row, iam=iam, grants=grants)),
+        *dict.fromkeys(message for row in releases for message in _missing_iam_rows(row, iam=iam, grants=grants)),
     )
 
 

@@ -157,11 +157,14 @@ OPERATOR = "v1.14.1:pkg/operator/operator.go"
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
-    """One action in a span of releases. `existing` distinguishes tagging running instances from tagging at creation."""
+    """One action in a span of releases. `existing` distinguishes tagging running instances from tagging at creation,
+    `request` is the id of the one request (requests.py) that the row is about; empty for any.
+    """
 
     action: str
     span: Span = ALWAYS
     effect: str
     log: str = ""
     existing: bool = False
+    request: str = ""
     source: str = OPERATOR

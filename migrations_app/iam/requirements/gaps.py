@@ -193,7 +193,14 @@ def _gap(refusals: tuple[RefusedRequest, ...], minor: Minor, *, needs: tuple[Nee
     needed = tuple(refusal for refusal in refusals if refusal.applies) or refusals
     leading = sorted(needed, key=lambda request: _WORST_FIRST.index(request.answer.verdict))
     rows = [
-        need_for(request.probe.action, minor, existing=_on_existing(request.probe), table=needs) for request in needed
+        need_for(
+            request.probe.action,
+            minor,
+            existing=_on_existing(request.probe),
+            request=request.probe.id,
+            table=needs,
+        )
+        for request in needed
     ]
     return Gap(
         action=refusals[0].probe.action,

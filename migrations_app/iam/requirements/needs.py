@@ -145,9 +145,14 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
-def need_for(action: str, minor: Minor, *, existing: bool = False, table: tuple[Need, ...] = NEEDS) -> Need:
-    """The row of an action in a release; the first if several match. Raises LookupError if there is none."""
+def need_for(
+    action: str, minor: Minor, *, existing: bool = False, request: str = "", table: tuple[Need, ...] = NEEDS
+) -> Need:
+    """The row of an action in a release: the one about the request of that id, otherwise the first. Raises LookupError
+    if there is none.
+    """
     rows = [need for need in table if need.action == action and minor in need.span]
     if not rows:
         raise LookupError(f"needs.py has no row for {action} in {minor_text(minor)}")
-    return next((need for need in rows if need.existing == existing), rows[0])
+    near = [need for need in rows if need.existing == existing] or rows
+    return next((need for need in near if need.request == request), near[0])

@@ -20,7 +20,8 @@ class RequiredRequest:
     """One request of the controller in the releases of `span`, for capacity of one owner (`mode`).
 
     Braces in `resource`, tags and context are filled from the site. `spec_tags` says that the tags of spec.tags are
-    sent in addition; resources with controller tags carry them too.
+    sent in addition; resources with controller tags carry them too. A row with `only_in` is sent in these AWS
+    partitions alone, one with `not_in` in all others.
     """
 
     id: str
@@ -35,6 +36,8 @@ class RequiredRequest:
     resource_tags: Tags | None = None
     context: Tags = ()
     spec_tags: bool = False
+    only_in: tuple[str, ...] = ()
+    not_in: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -51,7 +54,11 @@ class RequiredRequest:
         return any(key == "ec2:CreateAction" for key, _ in self.context)
 
     def requests(self, site: AwsSite, minor: Minor) -> tuple[IamRequest, ...]:
-        """The request for this site; one for each node role or SSM parameter if that is the resource."""
+        """The request for this site; one for each node role or SSM parameter if that is the resource. None in a
+        partition where the controller does not send it.
+        """
+        if site.partition in self.not_in or (self.only_in and site.partition not in self.only_in):
+            return ()
         if self.kind == "role":
             return tuple(self._request(site, minor, words={"role": role}) for role in site.roles)
         if self.kind == "parameter":

@@ -13,6 +13,8 @@ from migrations_app.iam.requirements.required_request import RequestSeverity, Re
 from migrations_app.iam.requirements.statement_grant import ARN_OF_KIND, GrantLine, StatementGrant
 
 _SQS = "v1.14.1:pkg/providers/sqs/sqs.go"
+_CHINA = ("aws-cn",)
+_GOVCLOUD = ("aws-us-gov",)
 _PARAMETER = "arn:{partition}:ssm:{region}:{owner}:parameter/{path}"
 
 
@@ -37,6 +39,8 @@ class ServiceAction(NamedTuple):
     conditions: tuple[GrantLine, ...] = ()
     log: str = ""
     source: str = OPERATOR
+    only_in: tuple[str, ...] = ()
+    not_in: tuple[str, ...] = ()
 
     @property
     def probe(self) -> RequiredRequest:
@@ -50,12 +54,21 @@ class ServiceAction(NamedTuple):
             severity=self.severity,
             features=self.features,
             context=self.context,
+            only_in=self.only_in,
+            not_in=self.not_in,
         )
 
     @property
     def need(self) -> Need:
         """Why the controller needs the action."""
-        return Need(action=self.action, span=self.span, effect=self.effect, log=self.log, source=self.source)
+        return Need(
+            action=self.action,
+            span=self.span,
+            effect=self.effect,
+            log=self.log,
+            request=self.id,
+            source=self.source,
+        )
 
 
 def _get_queue_url(
@@ -74,6 +87,57 @@ def _get_queue_url(
         features=(Feature.QUEUE,),
         log=log,
         source=source,
+    )
+
+
+def _pass_role(
+    name: str,
+    service: str,
+    *,
+    effect: str,
+    source: str,
+    span: Span = ALWAYS,
+    capability: str = "pass-role",
+    features: tuple[Feature, ...] = (),
+    only_in: tuple[str, ...] = (),
+    not_in: tuple[str, ...] = (),
+) -> ServiceAction:
+    """The node role is passed to a service that policies name in iam:PassedToService."""
+    return ServiceAction(
+        name,
+        "iam:PassRole",
+        "PassNodeRole",
+        "role",
+        effect,
+        capability,
+        span,
+        resource="arn:{partition}:iam::{account}:role/{role}",
+        features=features,
+        context=(("iam:PassedToService", service),),
+        conditions=(("StringEquals", "iam:PassedToService", ("ec2.amazonaws.com", "ec2.amazonaws.com.cn")),),
+        log="UnauthorizedOperation or AccessDenied naming iam:PassRole on the node role",
+        source=source,
+        only_in=only_in,
+        not_in=not_in,
+    )
+
+
+def _pricing(name: str, span: Span, *, only_in: tuple[str, ...] = (), not_in: tuple[str, ...] = ()) -> ServiceAction:
+    """The request may go to a region other than the cluster's, so no region condition is set."""
+    return ServiceAction(
+        name,
+        "pricing:GetProducts",
+        "ReadPrices",
+        "*",
+        "Built-in on-demand prices are used. It is asked in another region, so a region condition breaks it.",
+        "pricing",
+        span,
+        severity="degraded",
+        features=(Feature.OPEN_NETWORK,),
+        log="retreiving on-demand pricing data",
+        source="v1.14.1:pkg/providers/pricing/pricing.go",
+        only_in=only_in,
+        not_in=not_in,
     )
 
 
@@ -126,19 +190,9 @@ SERVICE_ACTIONS: tuple[ServiceAction, ...] = (
         log="failed to create valid sqs provider",
         source="v1.4.4:pkg/controllers/interruption/controller.go",
     ),
-    # The request may go to a region other than the cluster's, so no region condition is set.
-    ServiceAction(
-        "pricing",
-        "pricing:GetProducts",
-        "ReadPrices",
-        "*",
-        "Built-in on-demand prices are used. It is asked in another region, so a region condition breaks it.",
-        "pricing",
-        severity="degraded",
-        features=(Feature.OPEN_NETWORK,),
-        log="retreiving on-demand pricing data",
-        source="v1.14.1:pkg/providers/pricing/pricing.go",
-    ),
+    _pricing("pricing", ALWAYS, not_in=_GOVCLOUD),
+    # 1.7.0 gave it up there: aws/karpenter-provider-aws#8288.
+    _pricing("pricing-govcloud", Span((0, 28), (1, 6)), only_in=_GOVCLOUD),
     ServiceAction(
         "ssm",
         "ssm:GetParameter",
@@ -175,18 +229,30 @@ SERVICE_ACTIONS: tuple[ServiceAction, ...] = (
         conditions=(("StringEquals", "arc-zonal-shift:ResourceIdentifier", (ARN_OF_KIND["cluster"],)),),
         log="Unable to find Cluster ... in Zonal Shift",
     ),
-    ServiceAction(
+    _pass_role(
         "pass-role",
-        "iam:PassRole",
-        "PassNodeRole",
-        "role",
-        "Launches are refused, and from 0.32 putting the role into an instance profile is.",
-        "pass-role",
-        resource="arn:{partition}:iam::{account}:role/{role}",
-        context=(("iam:PassedToService", "ec2.amazonaws.com"),),
-        conditions=(("StringEquals", "iam:PassedToService", ("ec2.amazonaws.com", "ec2.amazonaws.com.cn")),),
-        log="UnauthorizedOperation or AccessDenied naming iam:PassRole on the node role",
+        "ec2.amazonaws.com",
+        effect="Launches are refused, and from 0.32 putting the role into an instance profile is.",
         source="v1.14.1:website/content/en/preview/reference/cloudformation.md",
+        not_in=_CHINA,
+    ),
+    _pass_role(
+        "pass-role-china",
+        "ec2.amazonaws.com.cn",
+        effect="Launches are refused: in China they pass the role to ec2.amazonaws.com.cn.",
+        source="aws/karpenter-provider-aws#6843, #6839; terraform-aws-modules/terraform-aws-eks#3057, #3155, #3190",
+        only_in=_CHINA,
+    ),
+    # IAM is told the other name, in China too: the node class is not ready if only that of launches is allowed.
+    _pass_role(
+        "pass-role-profile-china",
+        "ec2.amazonaws.com",
+        effect="The role cannot be put into an instance profile: in China, too, that passes it to ec2.amazonaws.com.",
+        source="aws/karpenter-provider-aws#6839; terraform-aws-modules/terraform-aws-eks#3422",
+        span=Span((0, 32)),
+        capability="instance-profile",
+        features=(Feature.SPEC_ROLE,),
+        only_in=_CHINA,
     ),
     ServiceAction(
         "assume-role",

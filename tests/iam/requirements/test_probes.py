@@ -28,7 +28,8 @@ def test_no_id_stands_twice():
 
 def test_how_many_requests_each_release_makes():
     told = every_minor(table=table_to("1.14"))
-    assert {minor_text(minor): len(probes_for(minor)) for minor in told} == {
+    sent = {minor_text(minor): sum(bool(one.requests(SITE, minor)) for one in probes_for(minor)) for minor in told}
+    assert sent == {
         "0.28": 38,
         "0.29": 39,
         **dict.fromkeys(["0.30", "0.31"], 40),
@@ -162,8 +163,16 @@ def test_the_owner_changes_at_0_32_and_the_tag_set_at_1_0():
 
 # The rows above against tests/upstream, request by request.
 
-# The second half of a creation with tags is no call of its own; 1.7 always lists.
-OURS_ONLY = {"ip-tag-create-beta", "ip-tag-create-v1", "ip-tag-create-path", "ip-list-always"}
+# The second half of a creation with tags is no call of its own; 1.7 always lists; test_partitions.py has the others.
+OURS_ONLY = {
+    "ip-tag-create-beta",
+    "ip-tag-create-v1",
+    "ip-tag-create-path",
+    "ip-list-always",
+    "pass-role-china",
+    "pass-role-profile-china",
+    "pricing-govcloud",
+}
 
 
 def _braced(value):
