@@ -202,10 +202,18 @@ def _doubt(granted: Permissions, gap: Gap) -> str:
     are known."""
     if gap.verdict is RequestVerdict.UNKNOWN:
         return gap.causes[0]
+    if _is_guess(granted, gap):
+        return f"nothing tells whether {gap.when} ({gap.causes[0]})"
     if gap.verdict is RequestVerdict.MISSING:
         return ""
     untold = [name for name in granted.untold if _concerns(name, gap.action)]
     return f"nothing tells the {' and the '.join(untold)} ({gap.causes[0]})" if untold else ""
+
+
+def _is_guess(granted: Permissions, gap: Gap) -> bool:
+    """Whether the gap applies only because what would show its setting was not read."""
+    needed = [refusal.probe for refusal in gap.refusals if refusal.applies]
+    return bool(needed) and all(not granted.guessed.isdisjoint(probe.features) for probe in needed)
 
 
 def _concerns(name: str, action: str) -> bool:

@@ -28,6 +28,7 @@ class Feature(StrEnum):
     DRY_RUN = "dry-run"
     RESERVATIONS = "capacity-reservations"
     PLACEMENT_GROUPS = "placement-groups"
+    SNAPSHOTS = "snapshots"
     ZONAL_SHIFT = "zonal-shift"
     ASSUME_ROLE = "assume-role"
     BEFORE_MACHINES = "instances-of-0.27"
@@ -46,12 +47,13 @@ MEANING = {
     Feature.DRY_RUN: "the launch rehearsal of node classes is not switched off (can be from 1.6.2)",
     Feature.RESERVATIONS: "a node class selects capacity reservations",
     Feature.PLACEMENT_GROUPS: "a node class selects a placement group",
+    Feature.SNAPSHOTS: "a node class names a snapshotID in its block device mappings",
     Feature.ZONAL_SHIFT: "the zonal shift option is on",
     Feature.ASSUME_ROLE: "an assume-role ARN is configured; all other needs then fall on that role",
     Feature.BEFORE_MACHINES: "instances launched by 0.27 or older still run",
 }
 
-# All except the four rare options and the instances of 0.27.
+# All except the five rare options and the instances of 0.27.
 ASSUMED = frozenset(
     {
         Feature.SPEC_ROLE,

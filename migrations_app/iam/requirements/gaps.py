@@ -40,6 +40,13 @@ class RefusedRequest:
     answer: Evaluation
     applies: bool
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether a policy that closes the gap allows it. Snapshots are allowed beside the other resources of a launch,
+        as official policies do, though few node classes name one.
+        """
+        return self.applies or self.probe.features == (Feature.SNAPSHOTS,)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:

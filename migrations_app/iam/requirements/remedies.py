@@ -67,7 +67,7 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
 
 
 def _counted(gap: Gap, conditional: bool) -> tuple[RefusedRequest, ...]:
-    return gap.refusals if conditional else tuple(refusal for refusal in gap.refusals if refusal.applies)
+    return gap.refusals if conditional else tuple(refusal for refusal in gap.refusals if refusal.is_closed)
 
 
 def _grant_for(refusal: RefusedRequest, minor: Minor, *, site: AwsSite) -> StatementGrant:

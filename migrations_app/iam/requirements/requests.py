@@ -42,6 +42,7 @@ _HERE = "arn:{partition}:ec2:{region}:{account}:"
 _INSTANCE = _HERE + "instance/i-0123456789abcdef0"
 _TEMPLATE = _HERE + "launch-template/lt-0123456789abcdef0"
 _NEW_TEMPLATE = _HERE + "launch-template/*"
+_SNAPSHOT = "arn:{partition}:ec2:{region}::snapshot/snap-0123456789abcdef0"
 _SPOT_REQUEST = _HERE + "spot-instances-request/*"
 _PROFILE = "arn:{partition}:iam::{account}:instance-profile/{cluster}_1234567890"
 _PROFILE_IN_PATH = (
@@ -95,7 +96,7 @@ _STEPS = (
     _Step("run-network-interface", "ec2:RunInstances", _HERE + "network-interface/*", "sent"),
     _Step("tag-network-interface", "ec2:CreateTags", _HERE + "network-interface/*", "sent", "RunInstances"),
     _Step("run-image", "ec2:RunInstances", "arn:{partition}:ec2:{region}::image/ami-0123456789abcdef0"),
-    _Step("run-snapshot", "ec2:RunInstances", "arn:{partition}:ec2:{region}::snapshot/snap-0123456789abcdef0"),
+    _Step("run-snapshot", "ec2:RunInstances", _SNAPSHOT),
     _Step("run-security-group", "ec2:RunInstances", _HERE + "security-group/sg-0123456789abcdef0"),
     _Step("run-subnet", "ec2:RunInstances", _HERE + "subnet/subnet-0123456789abcdef0"),
     _Step("run-lt", "ec2:RunInstances", _TEMPLATE, "carried"),
@@ -112,6 +113,11 @@ def _capability(step: _Step) -> str:
     return "terminate" if step.name in ("terminate", "delete-lt") else "launch"
 
 
+# A snapshot is authorised only if the launch template names it, and Karpenter names those of spec.blockDeviceMappings
+# alone: v0.28.1, v1.14.1:pkg/providers/launchtemplate/launchtemplate.go; terraform-aws-eks#2648, #2649.
+_FEATURES = {_SPOT_REQUEST: (Feature.SPOT,), _SNAPSHOT: (Feature.SNAPSHOTS,)}
+
+
 def _step_of(owner: _Owner, step: _Step) -> RequiredRequest:
     spot = step.resource is _SPOT_REQUEST
     sent = step.tags == "sent" and (owner.tags_spot or not spot)
@@ -123,7 +129,7 @@ def _step_of(owner: _Owner, step: _Step) -> RequiredRequest:
         mode=owner.mode,
         capability=_capability(step),
         severity=step.severity,
-        features=(Feature.SPOT,) if spot else (),
+        features=_FEATURES.get(step.resource, ()),
         request_tags=owner.tags if sent else None,
         resource_tags=owner.tags if step.tags == "carried" else () if spot and not sent else None,
         context=(("ec2:CreateAction", step.creating),) if step.creating else (),

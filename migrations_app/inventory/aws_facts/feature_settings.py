@@ -38,6 +38,11 @@ def applicable_features(inventory: Inventory) -> frozenset[Feature]:
     return (ASSUMED | on) - {feature for feature, answer in answers.items() if answer is False}
 
 
+def guessed_features(inventory: Inventory) -> frozenset[Feature]:
+    """The features that apply only because what would show them was not read."""
+    return frozenset({Feature.SNAPSHOTS} if not _names_snapshot(inventory) and _hides_snapshot(inventory) else ())
+
+
 def _every_class(inventory: Inventory, holds: Callable[[EC2NodeClass], bool]) -> bool:
     """Whether the predicate holds for each node class and all were seen. False without any class: nothing is known of
     future ones.
@@ -167,6 +172,35 @@ def _placement_groups(inventory: Inventory) -> FeatureAnswer:
     )
 
 
+def _snapshots(inventory: Inventory) -> FeatureAnswer:
+    """True also if snapshots may be named where nobody looked; None without any, as nothing is known of future ones."""
+    return _names_snapshot(inventory) or _hides_snapshot(inventory) or None
+
+
+def _names_snapshot(inventory: Inventory) -> bool:
+    return any(_snapshot_in(spec.get("blockDeviceMappings")) for spec in _class_specs(inventory))
+
+
+def _hides_snapshot(inventory: Inventory) -> bool:
+    """Whether node classes were not read, or use a launch template of their own, which may name snapshots."""
+    parts = inventory.ec2nodeclasses, inventory.awsnodetemplates, inventory.provisioners
+    return not all(map(is_whole, parts)) or any(spec.get("launchTemplate") for spec in _class_specs(inventory))
+
+
+def _class_specs(inventory: Inventory) -> Iterator[Mapping[str, object]]:
+    """The specs of node classes and node templates, and those within Provisioners; malformed ones are left out."""
+    specs = (
+        *(found.get("spec", {}) for found in (*inventory.ec2nodeclasses.items, *inventory.awsnodetemplates.items)),
+        *(provisioner.get("spec.provider", {}) for provisioner in inventory.provisioners.items),
+    )
+    yield from (spec for spec in specs if isinstance(spec, dict))
+
+
+def _snapshot_in(devices: object) -> bool:
+    disks = [device.get("ebs") for device in devices if isinstance(device, dict)] if isinstance(devices, list) else []
+    return any(disk.get("snapshotID") for disk in disks if isinstance(disk, dict))
+
+
 def _zonal_shift(inventory: Inventory) -> FeatureAnswer:
     return _is_true(inventory, ZONAL_SHIFT)
 
@@ -194,6 +228,7 @@ _ANSWERED_BY: Mapping[Feature, Callable[[Inventory], FeatureAnswer]] = {
     Feature.DRY_RUN: _dry_run,
     Feature.RESERVATIONS: _reservations,
     Feature.PLACEMENT_GROUPS: _placement_groups,
+    Feature.SNAPSHOTS: _snapshots,
     Feature.ZONAL_SHIFT: _zonal_shift,
     Feature.ASSUME_ROLE: _assume_role,
     Feature.BEFORE_MACHINES: _before_machines,

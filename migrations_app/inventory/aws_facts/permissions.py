@@ -56,6 +56,8 @@ class Permissions:
     assumed: frozenset[Feature]
     roles: tuple[RolePolicies, ...]
     untold: tuple[str, ...] = ()
+    guessed: frozenset[Feature] = frozenset()
+    """Those of `assumed` that apply only because what would show them was not read."""
 
     def named(self, untold: str) -> tuple[str, ...]:
         """The values that stand for a name that is not known."""
@@ -110,6 +112,7 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
         assumed=features_seen(inventory),
         roles=roles,
         untold=tuple(_missing_names(inventory)),
+        guessed=feature_settings.guessed_features(inventory),
     )
 
 

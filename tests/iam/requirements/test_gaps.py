@@ -58,7 +58,7 @@ def test_the_shape_of_the_report(policy, allow):
                 ],
                 "verdict": "denied",
                 "required": "always",
-                "when": "",
+                "when": "snapshot only when a node class names a snapshotID in its block device mappings",
                 "needed_for": ["launch"],
                 "effect": "The fleet answers with an error for each pool and no instance starts."
                 " Cause: test: Statement[0] denies it.",
@@ -119,7 +119,8 @@ def test_an_entry_tells_which_of_its_resources_hang_on_a_setting(policy, allow):
     assert entry.required == "always"
     assert entry.when == (
         "capacity-reservation only when a node class selects capacity reservations; "
-        "placement-group only when a node class selects a placement group"
+        "placement-group only when a node class selects a placement group; "
+        "snapshot only when a node class names a snapshotID in its block device mappings"
     )
     assert {"capacity-reservation", "placement-group"} < set(entry.resource)
     assert not depends_on_settings(entry.when)

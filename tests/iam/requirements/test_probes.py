@@ -67,6 +67,7 @@ def test_every_setting_has_a_meaning_and_is_used():
     assert set(Feature) - ASSUMED == {
         Feature.RESERVATIONS,
         Feature.PLACEMENT_GROUPS,
+        Feature.SNAPSHOTS,
         Feature.ZONAL_SHIFT,
         Feature.ASSUME_ROLE,
         Feature.BEFORE_MACHINES,

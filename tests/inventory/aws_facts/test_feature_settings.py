@@ -3,6 +3,7 @@
 import pytest
 
 from migrations_app.iam.requirements.features import ASSUMED
+from migrations_app.inventory.aws_facts.feature_settings import guessed_features
 from migrations_app.inventory.aws_facts.permissions import features_seen
 from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.samples.karpenter_objects import (
@@ -14,6 +15,7 @@ from migrations_app.samples.karpenter_objects import (
     node_class,
     node_template,
     pool,
+    provisioner,
 )
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders.clusters import a_cluster, an_empty_cluster
@@ -44,10 +46,14 @@ def test_nothing_seen_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    "part", ["controller", "settings", "ec2nodeclasses", "awsnodetemplates", "nodepools", "nodeclaims", "machines"]
+    ("part", "expected"),
+    [
+        *((part, set()) for part in ("controller", "settings", "nodepools", "nodeclaims", "machines")),
+        *((part, {"+snapshots"}) for part in ("ec2nodeclasses", "awsnodetemplates", "provisioners")),
+    ],
 )
-def test_a_part_that_was_not_read_changes_nothing(part):
-    assert changed(a_cluster("0.31.4", env=QUEUE).unseen(part)) == set()
+def test_what_was_not_read_is_as_assumed_and_may_name_snapshots(part, expected):
+    assert changed(a_cluster("0.31.4", env=QUEUE).unseen(part)) == expected
 
 
 def test_without_a_queue_nothing_of_it_is_asked():
@@ -78,7 +84,7 @@ def test_profiles_of_their_own_need_no_role():
     with_role = node_class("b", cluster="test", version="v1")
     profiled = node_class("a", cluster="test", version="v1", role=None, instanceProfile="nodes")
     assert changed(with_class(profiled, with_role)) == set()
-    assert changed(with_class(profiled).quarantined("ec2nodeclasses")) == set()
+    assert changed(with_class(profiled).quarantined("ec2nodeclasses")) == {"+snapshots"}
     assert changed(with_class(profiled).with_docs(node_template("default", cluster="test"))) == set()
 
 
@@ -141,6 +147,55 @@ def test_rare_options_of_node_classes():
     assert changed(with_class(capacityReservationSelectorTerms=[{"id": "cr-1"}])) == {"+capacity-reservations"}
     assert changed(with_class(placementGroupSelector={"name": "pg"})) == {"+placement-groups"}
     assert changed(with_class(capacityReservationSelectorTerms=[])) == set()
+
+
+def disks(*devices):
+    return {"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": ebs} for ebs in devices]}
+
+
+SNAPSHOT = disks({"volumeSize": "4Gi"}, {"volumeSize": "40Gi", "snapshotID": "snap-1"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (SNAPSHOT, {"+snapshots"}),
+        (disks({"volumeSize": "4Gi", "volumeType": "gp3"}), set()),
+        (disks({"snapshotID": ""}), set()),
+        ({"blockDeviceMappings": []}, set()),
+        ({"blockDeviceMappings": "snapshotID"}, set()),
+        ({"blockDeviceMappings": ["snapshotID", {"ebs": "snapshotID"}, {"ebs": None}, None]}, set()),
+        ({"tags": {"snapshotID": "snap-1"}}, set()),
+    ],
+)
+def test_disks_of_a_node_class_tell_whether_a_snapshot_is_launched_from(spec, expected):
+    assert changed(with_class(**spec)) == expected
+    template = node_template("default", cluster="test", **spec)
+    assert changed(a_cluster("0.31.4", env=QUEUE).with_docs(template)) == expected
+
+
+@pytest.mark.parametrize(("spec", "expected"), [(SNAPSHOT, {"+snapshots"}), (disks({"volumeSize": "4Gi"}), set())])
+def test_a_class_within_a_provisioner_tells_it_too(spec, expected):
+    inline = provisioner("web", ON_DEMAND, template="default")
+    inline["spec"] = {**inline["spec"], "provider": spec}
+    assert changed(a_cluster("0.31.4", env=QUEUE).with_docs(inline)) - {"-spot"} == expected
+
+
+def guessed(cluster):
+    return {feature.value for feature in guessed_features(cluster.build())}
+
+
+def test_snapshots_are_a_guess_where_nobody_could_look():
+    whole, named = (
+        node_class("a", cluster="test", version="v1"),
+        node_class("b", cluster="test", version="v1", **SNAPSHOT),
+    )
+    assert guessed(with_class(whole)) == guessed(with_class(named)) == set()
+    assert guessed(with_class(whole).unseen("ec2nodeclasses")) == {"snapshots"}
+    assert guessed(with_class(whole).quarantined("ec2nodeclasses")) == {"snapshots"}
+    assert guessed(with_class(named).quarantined("ec2nodeclasses")) == set()
+    own = node_template("default", cluster="test", launchTemplate="mine")
+    assert guessed(a_cluster("0.31.4", env=QUEUE).with_docs(own)) == {"snapshots"}
 
 
 def test_a_role_to_assume():

@@ -55,6 +55,32 @@ def test_a_stale_condition_is_found_though_no_action_is_missing():
     assert found == ("fail", "1 IAM permission of the controller is missing", (TAG_KEYS,))
 
 
+def of_snapshots(*docs, unseen=()):
+    """The result for a role that may not launch from snapshots."""
+    rest = {"Effect": "Allow", "NotAction": "ec2:RunInstances", "Resource": "*"}
+    run = {"Effect": "Allow", "Action": "ec2:RunInstances", "NotResource": "arn:aws:ec2:*::snapshot/*"}
+    cluster = permitted("1.0.14", a_role(document(rest, run))).with_docs(*docs)
+    return result_of(CHECK, NEWEST_MINOR, cluster.unseen(*unseen) if unseen else cluster)
+
+
+def test_snapshots_are_needed_where_a_node_class_names_one():
+    disk = {"deviceName": "/dev/xvdb", "ebs": {"snapshotID": "snap-1"}}
+    plain, named = (
+        node_class("default", cluster="test", version="v1", blockDeviceMappings=disks) for disks in ([], [disk])
+    )
+    assert of_snapshots(plain) == GOOD
+    status, _, (row,) = of_snapshots(named)
+    assert (status, row.path) == ("fail", "ec2:RunInstances on snapshot")
+
+
+def test_where_node_classes_were_not_read_snapshots_are_open():
+    status, summary, rows = of_snapshots(unseen=("ec2nodeclasses",))
+    assert (status, rows) == ("unknown", ())
+    assert summary.startswith(
+        "ec2:RunInstances on snapshot: nothing tells whether a node class names a snapshotID in its block device mappings"
+    )
+
+
 @pytest.mark.parametrize(("family", "status"), [("amazon-linux-2023", "pass"), ("amazon-linux-2", "fail")])
 def test_the_images_of_the_node_classes_decide_which_parameters_are_needed(family, status):
     body = json.loads(policy_for(NEWEST_MINOR, without=("ssm:GetParameter",)))
