@@ -14,8 +14,7 @@ from migrations_app.inventory.objects.base import NamedObject, Projection
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
-from migrations_app.karpenter.metric_labels import label_queries
-from migrations_app.karpenter.metrics import MARK, matchers_in, names_in
+from migrations_app.karpenter.metrics import MARK, label_queries, matchers_in, names_in
 
 DASHBOARD_LABEL = "grafana_dashboard"
 """The label by which the sidecar of Grafana's chart finds dashboards; its value does not matter."""

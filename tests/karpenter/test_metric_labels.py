@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter.metric_labels import (
+from migrations_app.karpenter.metrics import (
     LabelUse,
+    OutdatedMetric,
     label_queries,
     label_uses,
     labels_between,
     outdated_labels,
     spoken_label,
 )
-from migrations_app.karpenter.metrics import OutdatedMetric
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.tables.metric_rows import METRIC_LABEL_ROWS
 from migrations_app.karpenter.versions import release

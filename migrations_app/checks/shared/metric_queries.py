@@ -8,8 +8,7 @@ from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import Change, ChangeTarget, PersonTask, QueryRename, group
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.inventory.facts.managers import BY_HAND, managed
-from migrations_app.karpenter.metric_labels import outdated_labels
-from migrations_app.karpenter.metrics import outdated
+from migrations_app.karpenter.metrics import outdated, outdated_labels
 
 QueryPart = Literal["prometheus_rules", "dashboards", "monitors"]
 RESOURCES = {

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.karpenter.metric_labels import labels_between, spoken_label
-from migrations_app.karpenter.metrics import outside_between, renamed_between, spoken_row
+from migrations_app.karpenter.metrics import labels_between, outside_between, renamed_between, spoken_label, spoken_row
 from migrations_app.karpenter.tables.metric_rows import MetricLabelRow
 from migrations_app.karpenter.tables.outside_rows import OutsideRow
 
