@@ -81,11 +81,13 @@ def kubelet_meaning(kubelet: Mapping[str, Any] | None) -> str:
     """A key that is equal for settings with the same meaning; "" for none."""
     settings: dict[str, Any] = {}
     for key, value in (kubelet or {}).items():
+        if value is None:
+            continue
         if key in _RESERVED:
             value = {name: quantities.billionths(str(item)) for name, item in value.items()}
         elif key == "evictionSoftGracePeriod":
             value = {name: quantities.nanoseconds(str(item)) for name, item in value.items()}
-        if value is not None and value not in ({}, []):
+        if value not in ({}, []):
             settings[key] = value
     return json.dumps(settings, sort_keys=True) if settings else ""
 
@@ -150,6 +152,8 @@ def _rank(meaning: str, group: KubeletGroup, *, known_names: KnownNames) -> tupl
 
 
 def _with_kubelet(body: dict[str, Any], settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    if not settings and "kubelet" not in (body.get("spec") or {}):
+        return body
     spec = {key: value for key, value in (body.get("spec") or {}).items() if key != "kubelet"}
     return {**body, "spec": {**spec, **filled({"kubelet": settings})}}
 

@@ -207,6 +207,9 @@ _CHECKED_TEMPLATE: Final[Mapping[str, FieldReader]] = {
     "nodeClassRef": map_of(text),
     "requirements": list_of(_seen_map),
 }
+_CHECKED_KUBELET: Final[Mapping[str, FieldReader]] = dict.fromkeys(
+    ("systemReserved", "kubeReserved", "evictionSoftGracePeriod"), _seen_map
+)
 _KUBELET_AT: Final[FieldPath] = ("metadata", "annotations", KUBELET)
 
 
@@ -215,6 +218,8 @@ def _cleaned_manifest(body: Mapping[str, Any], notes: FindingCollector) -> dict[
     head = metadata.cleaned(body, notes)
     spec = _seen_map(spec_of(body), ("spec",), notes=notes) or {}
     _check(spec, _CHECKED, path=("spec",), notes=notes)
+    if isinstance(spec.get("kubelet"), Mapping):
+        _check(spec["kubelet"], _CHECKED_KUBELET, path=("spec", "kubelet"), notes=notes)
     template = spec.get("template")
     inner = template.get("spec") if isinstance(template, Mapping) else None
     if inner is not None and _seen_map(inner, ("spec", "template", "spec"), notes=notes):

@@ -183,3 +183,10 @@ def test_the_example_of_the_page_gives_the_answer_of_the_page(api: Tool) -> None
     page = (Path(__file__).parents[2] / "docs/convert.md").read_text()
     asked, told = (json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.M | re.S))
     assert api("POST", "conversions", asked).json() == told
+
+
+def test_a_class_without_a_spec_beside_its_pool(api: Tool) -> None:
+    bare = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "nodes"}}
+    told = convert(api, BETA, bare)
+    assert told.status_code == 200
+    assert named(told.json()["objects"]) == [("NodePool", "beta"), ("EC2NodeClass", "nodes")]

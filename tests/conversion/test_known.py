@@ -168,3 +168,23 @@ _API = {30: "v1beta1 of 0.32", 100: "v1"}
 def test_a_pool_is_counted_by_v1(many: int, wanted: bool) -> None:
     body = pool("many", requirements=[{"key": "acme.example/a", "operator": "Exists"}] * many)
     assert ("too-many-terms" in codes(convert([body]))) is wanted
+
+
+def v1_class(**body: Any) -> dict[str, Any]:
+    return {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "blue"}, **body}
+
+
+def test_a_v1_class_without_a_spec_beside_its_pool() -> None:
+    result = convert([v1_class(), pool("p")])
+    assert [body["kind"] for body in result.objects] == ["EC2NodeClass", "NodePool"]
+    assert result.objects[0] == v1_class()
+    assert convert([v1_class(spec=None), pool("p")]).objects[0] == v1_class(spec=None)
+
+
+def test_a_v1_class_with_odd_kubelet_settings_beside_its_pool() -> None:
+    odd = v1_class(spec={"kubelet": {"kubeReserved": "x"}})
+    result = convert([odd, pool("p")])
+    assert [body["kind"] for body in result.objects] == ["NodePool"]
+    assert [(loss.code, loss.path) for loss in result.items[0].losses] == [("bad-type", "spec.kubelet.kubeReserved")]
+    empty = v1_class(spec={"kubelet": {"kubeReserved": None}})
+    assert convert([empty, pool("p")]).objects[0]["apiVersion"] == "karpenter.k8s.aws/v1"

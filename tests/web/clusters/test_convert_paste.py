@@ -137,3 +137,10 @@ def test_a_page_shows_so_many_lines_and_the_files_everything(ben):
     assert "Not shown: the page has reached its limit of lines." in text(answer)
     assert answer.content.decode().count('<td class="old"') < 7000
     assert downloaded(send(ben, as_text(*pools), download="yaml"))[1].count("kind: NodePool") == 400
+
+
+def test_a_class_without_a_spec_beside_its_pool(ben):
+    bare = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "nodes"}}
+    answer = send(ben, as_text(BETA, bare))
+    assert answer.status_code == 200
+    assert "NodePool beta NodePool beta Converted" in cards(answer)
