@@ -132,5 +132,5 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _alias(owner: ObjectDraft) -> str:
-    terms = owner.body["spec"].get("amiSelectorTerms") or [{}]
+    terms = (owner.body.get("spec") or {}).get("amiSelectorTerms") or [{}]
     return str(terms[0].get("alias", ""))

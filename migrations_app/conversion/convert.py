@@ -13,6 +13,7 @@ from migrations_app.conversion.node_template import convert_template
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, spec_of, template_spec
 from migrations_app.conversion.provisioner import convert_provisioner
 from migrations_app.karpenter import labels
+from migrations_app.conversion.refusals import note_refusals
 
 _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
 
@@ -132,6 +133,7 @@ def convert(
     copies = _settle(later, known_names=known_names, taken=taken)
     _view_claims(later)
     for work in works:
+        _note_refusals(work)
         _finish(work, copies)
     _note_same_names(works)
     return ConversionResult(tuple(work.item for work in works))
@@ -258,6 +260,13 @@ def _view_claims(works: Sequence[_Work]) -> None:
     for work in works:
         if work.item.kind == "NodeClaim" and work.item.generation == "beta":
             work.drafts = convert_claim(work.item.source, work.notes[0], expiry_of_pool=expiry)
+
+
+def _note_refusals(work: _Work) -> None:
+    """Findings for what the target refuses. v1 objects are left out: newer releases accept more than the rules know."""
+    if work.item.generation in ("alpha", "beta") and not work.failed:
+        for draft in work.drafts:
+            note_refusals(draft.body, draft.notes)
 
 
 def _finish(work: _Work, copies: Mapping[str, list[ObjectDraft]]) -> None:

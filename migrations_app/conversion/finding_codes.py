@@ -16,6 +16,7 @@ class FindingCode(NamedTuple):
 _CONVERT = "P@v0.32.10:tools/karpenter-convert/pkg/convert/convert.go"
 _POOL_CRD = "P@v0.37.8:pkg/apis/crds/karpenter.sh_nodepools.yaml"
 _CLASS_CRD = "P@v0.37.8:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml"
+_CRDS = "P@v0.32.10 to v1.14.1:pkg/apis/crds"
 _BETA_POOL_CRD = "P@v0.32.10:pkg/apis/crds/karpenter.sh_nodepools.yaml"
 _BETA_CLASS_CRD = "P@v0.32.10:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml"
 _ALPHA_CRD = "P@v0.32.10:pkg/apis/crds/karpenter.sh_provisioners.yaml"
@@ -106,6 +107,12 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
     "too-many-terms": FindingCode("action", "The API server accepts only so many entries here.", _BETA_CLASS_CRD),
     "selector-missing": FindingCode(
         "action", "Subnets and security groups must be selected by at least one term.", _BETA_CLASS_CRD
+    ),
+    "selector-term-empty": FindingCode(
+        "action", "A term that names no filter selects nothing by itself; the API server refuses it.", _BETA_CLASS_CRD
+    ),
+    "api-refuses": FindingCode(
+        "action", "The API server refuses the object as it is printed; only its author knows what was meant.", _CRDS
     ),
     "volume-size-format": FindingCode(
         "action", "The API server accepts whole Gi, G, Ti or T within the limits of EBS.", _CLASS_CRD

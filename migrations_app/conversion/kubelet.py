@@ -7,6 +7,7 @@ karpdash's own.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ _SIGNALS: Final = frozenset(
 )
 _RESERVED: Final = ("systemReserved", "kubeReserved")
 _EVICTION: Final = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod")
+_PERCENT: Final = re.compile(r"(\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%", re.ASCII)
 _DEFAULT_RUNTIME: Final = "containerd"
 
 
@@ -58,7 +60,16 @@ def check(kubelet: Mapping[str, Any], path: FieldPath, *, notes: FindingCollecto
         for key in kubelet.get(part) or {}:
             if key not in _SIGNALS:
                 notes.add("kubelet-invalid", (*path, part, key), what=f"{key} is no signal, only {_listed(_SIGNALS)}")
+    _check_thresholds(kubelet, path, notes=notes)
     _check_pairs(kubelet, path, notes=notes)
+
+
+def _check_thresholds(kubelet: Mapping[str, Any], path: FieldPath, *, notes: FindingCollector) -> None:
+    for part in ("evictionHard", "evictionSoft"):
+        for key, value in (kubelet.get(part) or {}).items():
+            if value and not _PERCENT.fullmatch(value) and quantities.read(value) is None:
+                message = f"{value} is no threshold such as 5% or 500Mi"
+                notes.add("kubelet-invalid", (*path, part, key), what=message)
 
 
 def _check_pairs(kubelet: Mapping[str, Any], path: FieldPath, *, notes: FindingCollector) -> None:

@@ -108,6 +108,7 @@ def check(devices: list[dict[str, Any]], path: FieldPath, *, notes: FindingColle
             notes.add("volume-size-format", (*ebs_at, "volumeSize"), what=message)
 
 
+_NOT_IN_ALPHA: Final = "AL2023"
 CLASS_API: Final = "karpenter.k8s.aws/v1beta1"
 
 # EC2's defaults for fields that a partial block omits (field comments of pkg/apis/v1alpha1/provider.go).
@@ -157,6 +158,9 @@ def class_from_spec(
     images = selectors.image_terms(template.get("amiSelector"), (*path, "amiSelector"), notes=notes)
     if family == "Custom" and not images:
         notes.add("custom-needs-ami-terms", (*path, "amiSelector"), what="amiFamily Custom needs an amiSelector")
+    if family == _NOT_IN_ALPHA and options.to != "v1":
+        message = f"0.32, which takes objects over from the alpha API, does not accept amiFamily {family} in v1beta1"
+        notes.add("api-refuses", (*path, "amiFamily"), what=message)
     if family == "Ubuntu":
         message = "v1 has no Ubuntu family: there it becomes AL2 and needs an amiSelector that names the images"
         notes.add("ubuntu-as-al2", (*path, "amiFamily"), what=message)

@@ -1,0 +1,191 @@
+"""What the CRD of the target refuses in a converted NodePool or EC2NodeClass.
+
+Rules that both v1beta1 and v1 have, and those of one of the two; limits that an earlier step reports are not repeated.
+Sources: aws/karpenter-provider-aws@v0.32.10, @v0.37.8 and @v1.0.14:pkg/apis/crds.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from migrations_app.conversion import quantities
+from migrations_app.conversion.findings import FieldPath, FindingCollector
+from migrations_app.conversion.objects import template_spec
+from migrations_app.conversion.schema import shown
+
+MISSING: Final = "selector-missing"
+EMPTY: Final = "selector-term-empty"
+REFUSED: Final = "api-refuses"
+_AMI, _SUBNET, _GROUP = "amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms"
+_ID_START: Final = {_AMI: "ami-", _SUBNET: "subnet-", _GROUP: "sg-"}
+_FILTERS: Final = {_AMI: ("id", "name", "tags"), _SUBNET: ("id", "tags"), _GROUP: ("id", "name", "tags")}
+_ALL_FILTERS: Final = ("id", "name", "tags", "owner", "alias")
+_EXCLUSIVE: Final = {_AMI: ("id",), _SUBNET: ("id",), _GROUP: ("id", "name")}
+_NODES: Final = re.compile(r"((100|[0-9]{1,2})%|[0-9]+)", re.ASCII)
+_SCHEDULE: Final = re.compile(r"^@(annually|yearly|monthly|weekly|daily|midnight|hourly)|.+\s.+\s.+\s.+\s.+", re.ASCII)
+_WINDOW: Final = re.compile(r"([0-9]+(h|m)|[0-9]+h[0-9]+m)(0s)?", re.ASCII)
+_MOST_BUDGETS: Final = 50
+_QUALIFIED: Final = re.compile(
+    r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
+    re.ASCII,
+)
+_LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?", re.ASCII)
+_VOLUME_TYPES: Final = ("standard", "io1", "io2", "gp2", "sc1", "st1", "gp3")
+
+
+class Refusal(NamedTuple):
+    """The code of the finding, the path in the converted object and the reason."""
+
+    code: str
+    path: FieldPath
+    what: str
+
+
+def note_refusals(body: Mapping[str, Any], notes: FindingCollector) -> None:
+    """Adds a finding for each part of the v1beta1 or v1 object that its CRD refuses.
+
+    `notes` may be of the object of the alpha API that this one was made of; the path is then that of the old field.
+    """
+    seen = {(loss.code, loss.at) for loss in notes.losses}
+    for refusal in refusals(body):
+        path = _old_path(refusal.path, body=body, notes=notes)
+        if (refusal.code, path) not in seen:
+            seen.add((refusal.code, path))
+            notes.add(refusal.code, path, what=refusal.what)
+
+
+def _old_path(path: FieldPath, *, body: Mapping[str, Any], notes: FindingCollector) -> FieldPath:
+    if notes.kind == "Provisioner" and body["kind"] == "NodePool":
+        return ("spec", *path[3:]) if path[1] == "template" else path
+    if notes.kind not in ("Provisioner", "AWSNodeTemplate"):
+        return path
+    start: FieldPath = ("spec", "provider") if notes.kind == "Provisioner" else ("spec",)
+    field = str(path[1])
+    return (*start, field.removesuffix("Terms")) if field in _FILTERS else (*start, *path[1:])
+
+
+def refusals(body: Mapping[str, Any]) -> Iterator[Refusal]:
+    """What the CRD refuses in this v1beta1 or v1 object, whose fields have the right types."""
+    spec = body.get("spec") or {}
+    is_v1 = not str(body["apiVersion"]).endswith("beta1")
+    if body["kind"] == "EC2NodeClass":
+        for name in _FILTERS:
+            yield from _term_refusals(spec.get(name) or [], name, is_v1=is_v1)
+        yield from _identity_refusals(spec)
+        yield from _volume_refusals(spec)
+    elif body["kind"] == "NodePool":
+        yield from _budget_refusals((spec.get("disruption") or {}).get("budgets") or [])
+        yield from _label_refusals((spec.get("template") or {}).get("metadata") or {})
+        yield from _node_refusals(template_spec(body))
+        if not is_v1:
+            yield from _consolidation_refusals(spec.get("disruption") or {})
+
+
+def _term_refusals(terms: list[dict[str, Any]], name: str, *, is_v1: bool) -> Iterator[Refusal]:
+    if not terms and name != _AMI:
+        yield Refusal(MISSING, ("spec", name), f"{name} is empty; write at least one term before applying")
+    known = (*_FILTERS[name], "alias") if is_v1 and name == _AMI else _FILTERS[name]
+    for index, term in enumerate(terms):
+        at: FieldPath = ("spec", name, index)
+        if not any(term.get(key) for key in known):
+            yield Refusal(
+                EMPTY, at, f"{shown(term)} selects by none of {', '.join(known)}; write one of them before applying"
+            )
+        for key, value in (term.get("tags") or {}).items():
+            if not key or not value:
+                yield Refusal(REFUSED, (*at, "tags", key), "a tag without a key or a value; * stands for every value")
+        if term.get("id") and not re.search(f"{_ID_START[name]}[0-9a-z]+", term["id"], re.ASCII):
+            yield Refusal(REFUSED, (*at, "id"), f"{shown(term['id'])} is no id, which begins with {_ID_START[name]}")
+    for key in _EXCLUSIVE[name]:
+        yield from _mix_refusals(terms, name, key=key, each=is_v1 and name == _AMI)
+
+
+def _mix_refusals(terms: list[dict[str, Any]], name: str, *, key: str, each: bool) -> Iterator[Refusal]:
+    """v1 refuses each image term that has an id beside other filters; other terms are refused if all are like that."""
+    mixed = [
+        index
+        for index, term in enumerate(terms)
+        if term.get(key) and any(term.get(other) for other in _ALL_FILTERS if other != key)
+    ]
+    for index in mixed if each or len(mixed) == len(terms) else ():
+        others = ", ".join(other for other in _ALL_FILTERS if other != key and terms[index].get(other))
+        yield Refusal(REFUSED, ("spec", name, index), f"{key} beside {others}; keep one of the two")
+
+
+def _identity_refusals(spec: Mapping[str, Any]) -> Iterator[Refusal]:
+    given = [name for name in ("role", "instanceProfile") if spec.get(name) is not None]
+    if len(given) != 1:
+        found = "both role and instanceProfile are given" if given else "neither role nor instanceProfile is given"
+        yield Refusal(REFUSED, ("spec", "instanceProfile" if given else "role"), f"{found}; give exactly one")
+    for name in given:
+        if not spec[name]:
+            yield Refusal(REFUSED, ("spec", name), f"{name} is empty")
+
+
+def _volume_refusals(spec: Mapping[str, Any]) -> Iterator[Refusal]:
+    devices = spec.get("blockDeviceMappings") or []
+    path: FieldPath = ("spec", "blockDeviceMappings")
+    if sum(device.get("rootVolume") is True for device in devices) > 1:
+        yield Refusal(REFUSED, path, "more than one device is the root volume")
+    for index, device in enumerate(devices):
+        kind = (device.get("ebs") or {}).get("volumeType")
+        if kind is not None and kind not in _VOLUME_TYPES:
+            what = f"{shown(kind)} is not one of {', '.join(_VOLUME_TYPES)}"
+            yield Refusal(REFUSED, (*path, index, "ebs", "volumeType"), what)
+    policy = spec.get("instanceStorePolicy")
+    if policy not in (None, "RAID0"):
+        yield Refusal(REFUSED, ("spec", "instanceStorePolicy"), f"{shown(policy)} is not RAID0")
+
+
+def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[Refusal]:
+    path: FieldPath = ("spec", "disruption", "budgets")
+    if len(budgets) > _MOST_BUDGETS:
+        yield Refusal(REFUSED, path, f"{len(budgets)} budgets; the API accepts {_MOST_BUDGETS}")
+    for index, budget in enumerate(budgets):
+        at = (*path, index)
+        nodes, schedule, duration = (budget.get(name) for name in ("nodes", "schedule", "duration"))
+        if nodes is not None and not _NODES.fullmatch(nodes):
+            yield Refusal(REFUSED, (*at, "nodes"), f"{shown(nodes)} is neither a number nor 0% to 100%")
+        if schedule is not None and not _SCHEDULE.search(schedule):
+            yield Refusal(REFUSED, (*at, "schedule"), f"{shown(schedule)} is no schedule such as @daily or 0 9 * * 1")
+        if duration is not None and not _WINDOW.fullmatch(duration):
+            yield Refusal(
+                REFUSED, (*at, "duration"), f"{shown(duration)} is not of whole hours and minutes as in 1h30m"
+            )
+        if (schedule is None) != (duration is None):
+            yield Refusal(REFUSED, at, "schedule and duration belong together, and only one of them is given")
+
+
+def _label_refusals(head: Mapping[str, Any]) -> Iterator[Refusal]:
+    for key, value in (head.get("labels") or {}).items():
+        if value is not None and not _LABEL_VALUE.fullmatch(value):
+            at: FieldPath = ("spec", "template", "metadata", "labels", key)
+            yield Refusal(REFUSED, at, f"{shown(value)} is no value of a label")
+
+
+def _node_refusals(template: Mapping[str, Any]) -> Iterator[Refusal]:
+    path: FieldPath = ("spec", "template", "spec")
+    for name in ("taints", "startupTaints"):
+        for index, taint in enumerate(template.get(name) or []):
+            for key in ("key", "value"):
+                if taint.get(key) is not None and not _QUALIFIED.fullmatch(taint[key]):
+                    yield Refusal(REFUSED, (*path, name, index, key), f"{shown(taint[key])} is no {key} of a taint")
+    for index, row in enumerate(template.get("requirements") or []):
+        at = (*path, "requirements", index)
+        if not _QUALIFIED.fullmatch(row["key"]):
+            yield Refusal(REFUSED, (*at, "key"), f"{shown(row['key'])} is no key of a label")
+        least, values = row.get("minValues"), row.get("values") or []
+        if row.get("operator") == "In" and least is not None and len(values) < least:
+            yield Refusal(
+                REFUSED, (*at, "minValues"), f"minValues is {least}, and only {len(values)} values are listed"
+            )
+
+
+def _consolidation_refusals(disruption: Mapping[str, Any]) -> Iterator[Refusal]:
+    """What v1beta1 alone refuses: v1 has the time to wait with both policies."""
+    policy, after = disruption.get("consolidationPolicy"), disruption.get("consolidateAfter")
+    at: FieldPath = ("spec", "disruption", "consolidateAfter")
+    if policy == "WhenEmpty" and after is None:
+        yield Refusal(REFUSED, at, "WhenEmpty needs consolidateAfter, such as 30s or Never")
+    if policy != "WhenEmpty" and after not in (None, quantities.NEVER):
+        yield Refusal(REFUSED, at, f"consolidateAfter {after} with WhenUnderutilized, which accepts only Never")

@@ -1,0 +1,110 @@
+"""What the CRDs refuse, with its path and words; test_holes.py compares the rules with the CRDs themselves."""
+
+from typing import Any
+
+import pytest
+
+from migrations_app.conversion.convert import convert
+from migrations_app.conversion.objects import Options
+from migrations_app.conversion.refusals import EMPTY, REFUSED, Refusal, refusals
+
+_NETWORKS = {"subnetSelectorTerms": [{"id": "subnet-1"}], "securityGroupSelectorTerms": [{"id": "sg-1"}]}
+
+
+def node_class(version: str = "v1", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": f"karpenter.k8s.aws/{version}",
+        "kind": "EC2NodeClass",
+        "spec": {"role": "r", **_NETWORKS, **spec},
+    }
+
+
+def pool(version: str = "v1beta1", **disruption: Any) -> dict[str, Any]:
+    return {"apiVersion": f"karpenter.sh/{version}", "kind": "NodePool", "spec": {"disruption": disruption}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        node_class(),
+        node_class(amiSelectorTerms=[{"alias": "al2023@latest"}]),
+        node_class("v1beta1", amiSelectorTerms=[{"id": "ami-1", "owner": "self"}, {"name": "x", "owner": "self"}]),
+        pool(budgets=[]),
+        pool(budgets=[{"nodes": "100%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h0m0s"}]),
+        pool("v1", consolidationPolicy="WhenEmptyOrUnderutilized", consolidateAfter="30s"),
+        {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"},
+        {"apiVersion": "v1", "kind": "Pod"},
+    ],
+)
+def test_nothing_is_refused(body: dict[str, Any]) -> None:
+    assert list(refusals(body)) == []
+
+
+def test_an_empty_term() -> None:
+    what = "{} selects by none of id, tags; write one of them before applying"
+    assert list(refusals(node_class(subnetSelectorTerms=[{"id": "subnet-1"}, {}]))) == [
+        Refusal(EMPTY, ("spec", "subnetSelectorTerms", 1), what)
+    ]
+
+
+def test_an_id_beside_other_filters_in_one_image_term() -> None:
+    terms = [{"id": "ami-1", "tags": {"a": "b"}, "owner": "self"}, {"name": "x"}]
+    what = "id beside tags, owner; keep one of the two"
+    assert list(refusals(node_class(amiSelectorTerms=terms))) == [
+        Refusal(REFUSED, ("spec", "amiSelectorTerms", 0), what)
+    ]
+    assert list(refusals(node_class("v1beta1", amiSelectorTerms=terms))) == []
+
+
+@pytest.mark.parametrize(
+    ("budget", "path", "what"),
+    [
+        ({"nodes": "110%"}, "nodes", '"110%" is neither a number nor 0% to 100%'),
+        ({"nodes": "1\n"}, "nodes", '"1\\n" is neither a number nor 0% to 100%'),
+        (
+            {"nodes": "1", "schedule": "x@daily", "duration": "1h"},
+            "schedule",
+            '"x@daily" is no schedule such as @daily or 0 9 * * 1',
+        ),
+        (
+            {"nodes": "1", "schedule": "@daily", "duration": "30s"},
+            "duration",
+            '"30s" is not of whole hours and minutes as in 1h30m',
+        ),
+        (
+            {"nodes": "1", "duration": "1h"},
+            None,
+            "schedule and duration belong together, and only one of them is given",
+        ),
+    ],
+)
+def test_a_budget(budget: dict[str, str], path: str | None, what: str) -> None:
+    at = ("spec", "disruption", "budgets", 0)
+    assert list(refusals(pool(budgets=[budget]))) == [Refusal(REFUSED, at if path is None else (*at, path), what)]
+
+
+def test_findings_about_an_alpha_object_name_its_own_fields() -> None:
+    template = {
+        "apiVersion": "karpenter.k8s.aws/v1alpha1",
+        "kind": "AWSNodeTemplate",
+        "metadata": {"name": "t"},
+        "spec": {"subnetSelector": {"a": "b"}, "securityGroupSelector": {}, "amiSelector": {"aws::owners": "self"}},
+    }
+    provisioner = {
+        "apiVersion": "karpenter.sh/v1alpha5",
+        "kind": "Provisioner",
+        "metadata": {"name": "p"},
+        "spec": {"providerRef": {"name": "t"}, "labels": {"a": "x y"}},
+    }
+    losses = convert([template, provisioner], Options(node_role="r")).losses
+    assert [(loss.code, loss.kind, loss.path) for loss in losses if loss.severity == "action"] == [
+        ("selector-missing", "AWSNodeTemplate", "spec.securityGroupSelector"),
+        (EMPTY, "AWSNodeTemplate", "spec.amiSelector"),
+        (REFUSED, "Provisioner", "spec.labels.a"),
+    ]
+
+
+def test_a_v1_object_is_not_judged() -> None:
+    """Newer releases accept more than these rules know."""
+    body = {**node_class(amiSelectorTerms=[{"ssmParameter": "x"}]), "metadata": {"name": "c"}}
+    assert [loss.code for loss in convert([body]).losses] == ["already-v1"]
