@@ -127,7 +127,8 @@ def _disruption(old: Spec, notes: FindingCollector) -> Spec:
                 "consolidate-after-odd", path, what=f"{after} had no effect with WhenUnderutilized and has one in v1"
             )
     new = {"consolidationPolicy": policy, "consolidateAfter": after or "0s"}
-    return {**new, **filled({"budgets": old.get("budgets")})}
+    # An empty list means no limit, an absent one the default of 10%: K@v0.37.0:pkg/apis/v1beta1/nodepool.go.
+    return {**new, "budgets": old["budgets"]} if "budgets" in old else new
 
 
 def convert_claim(

@@ -241,7 +241,14 @@ _texts = list_of(text)
 
 def _taints() -> FieldReader:
     effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
-    return list_of(fields({"key": text, "value": text, "effect": effect, "timeAdded": text}, needed=("key", "effect")))
+    whole_taint = fields({"key": text, "value": text, "effect": effect, "timeAdded": text}, needed=("key", "effect"))
+
+    def read(value: Plain, path: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
+        """The taint without an empty value, which means the same as none and is refused by the CRDs."""
+        taint: dict[str, Any] | None = whole_taint(value, path, notes=notes)
+        return taint and {key: item for key, item in taint.items() if (key, item) != ("value", "")}
+
+    return list_of(read)
 
 
 def _requirements(extra: dict[str, FieldReader]) -> FieldReader:
@@ -361,7 +368,8 @@ NODE_POOL: Final = fields(
                 "budgets": list_of(
                     fields({"nodes": text, "schedule": text, "duration": duration_kept}, needed=("nodes",))
                 ),
-            }
+            },
+            present=("budgets",),
         ),
         "limits": map_of(quantity_kept),
         "weight": _weight,

@@ -188,3 +188,27 @@ def test_a_v1_class_with_odd_kubelet_settings_beside_its_pool() -> None:
     assert [(loss.code, loss.path) for loss in result.items[0].losses] == [("bad-type", "spec.kubelet.kubeReserved")]
     empty = v1_class(spec={"kubelet": {"kubeReserved": None}})
     assert convert([empty, pool("p")]).objects[0]["apiVersion"] == "karpenter.k8s.aws/v1"
+
+
+def test_an_empty_list_of_budgets_stays_no_limit() -> None:
+    def disruption(**given: Any) -> Any:
+        body = pool("p")
+        body["spec"]["disruption"] = {"expireAfter": "Never", **given}
+        return convert([body]).objects[0]["spec"]["disruption"]
+
+    policy = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"}
+    assert disruption(budgets=[]) == {**policy, "budgets": []}
+    assert disruption(budgets=None) == policy
+    assert disruption() == policy
+
+
+def test_an_empty_value_of_a_taint_is_left_out() -> None:
+    taints = [{"key": "a", "value": "", "effect": "NoSchedule"}, {"key": "b", "value": "x", "effect": "NoSchedule"}]
+    told = [{"key": "a", "effect": "NoSchedule"}, {"key": "b", "value": "x", "effect": "NoSchedule"}]
+    old = provisioner("old")
+    old["spec"] |= {"taints": taints, "startupTaints": taints}
+    result = convert([old, pool("new", taints=taints, startupTaints=taints)])
+    for body in result.objects:
+        template_spec = body["spec"]["template"]["spec"]
+        assert (template_spec["taints"], template_spec["startupTaints"]) == (told, told)
+    assert "api-refuses" not in codes(result)
