@@ -175,6 +175,11 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
         "Adding the default beside this label would leave no instance to launch.",
         "P@v0.32.10:pkg/apis/v1alpha5/provisioner.go",
     ),
+    "node-protection-widened": FindingCode(
+        "warn",
+        "do-not-consolidate has no successor of its own: do-not-disrupt holds off every voluntary disruption.",
+        "K@v1.0.8:designs/v1-api.md",
+    ),
     "nodeclass-name-clash": FindingCode("warn", "Two node classes of one name would overwrite each other.", _OWN),
     "nodeclass-split": FindingCode(
         "warn", "Nodes of a pool whose class name changes drift and are replaced.", _V1_GUIDE
@@ -255,7 +260,7 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
     ),
     "kubelet-moved": FindingCode("info", "In v1 kubelet settings belong to the node class.", _V1_GUIDE),
     "deprecated-annotation-replaced": FindingCode(
-        "info", "The old key works up to 0.37 and is ignored in v1.", _V1_GUIDE
+        "info", "Old keys count up to 0.37 and are ignored in v1; do-not-evict never counted on nodes.", _V1_GUIDE
     ),
     "public-ip-default": FindingCode(
         "info", "Up to 0.37 Karpenter sent false for private subnets; v1 sends nothing.", _V1_GUIDE

@@ -56,7 +56,8 @@ _ALLOWED: Final = frozenset(
 )  # fmt: skip
 _CLOSED: Final = ("karpenter.sh", "karpenter.k8s.aws", "kubernetes.io", "k8s.io")
 _OPEN: Final = ("node.kubernetes.io", "node-restriction.kubernetes.io", "kops.k8s.io")
-_REPLACED: Final = ("karpenter.sh/do-not-consolidate", "karpenter.sh/do-not-evict")
+_NO_CONSOLIDATION: Final = "karpenter.sh/do-not-consolidate"
+_NO_EVICTION: Final = "karpenter.sh/do-not-evict"
 
 _BETA_TAGS: Final = frozenset({"karpenter.sh/provisioner-name", "karpenter.sh/nodepool", "karpenter.sh/managed-by"})
 _V1_TAGS: Final = frozenset(
@@ -88,18 +89,29 @@ def open_labels(labels: dict[str, str], path: FieldPath, *, notes: FindingCollec
 
 
 def current_annotations(annotations: dict[str, str], path: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
-    """The template annotations with karpenter.sh/do-not-disrupt instead of its two predecessors."""
-    current = {key: value for key, value in annotations.items() if key not in _REPLACED}
-    for key in _REPLACED:
-        value = annotations.get(key)
-        if value == "true":
-            current.setdefault(DO_NOT_DISRUPT, "true")
-            notes.add("deprecated-annotation-replaced", (*path, key), what=f"{key} is now {DO_NOT_DISRUPT}")
-        elif value is not None:
-            notes.add(
-                "deprecated-annotation-replaced", (*path, key), what=f'{key}: "{value}" had no effect and is left out'
+    """The template annotations with karpenter.sh/do-not-disrupt instead of do-not-consolidate, and without
+    do-not-evict, which counts on pods alone.
+    """
+    current = {key: value for key, value in annotations.items() if key not in (_NO_CONSOLIDATION, _NO_EVICTION)}
+    value = annotations.get(_NO_CONSOLIDATION)
+    if value == "true":
+        _note_replaced(_NO_CONSOLIDATION, f"is now {DO_NOT_DISRUPT}", path, notes=notes)
+        if current.get(DO_NOT_DISRUPT) != "true":
+            message = (
+                f"{_NO_CONSOLIDATION} held off consolidation alone; {DO_NOT_DISRUPT} in its place also holds off drift,"
+                " and before v1 expiry, so these nodes keep old images: leave it out where that is not meant"
             )
+            notes.add("node-protection-widened", (*path, _NO_CONSOLIDATION), what=message)
+        current[DO_NOT_DISRUPT] = "true"
+    elif value is not None:
+        _note_replaced(_NO_CONSOLIDATION, f'of "{value}" had no effect and is left out', path, notes=notes)
+    if _NO_EVICTION in annotations:
+        _note_replaced(_NO_EVICTION, "counts on pods; on nodes it had no effect and is left out", path, notes=notes)
     return current
+
+
+def _note_replaced(key: str, what: str, path: FieldPath, *, notes: FindingCollector) -> None:
+    notes.add("deprecated-annotation-replaced", (*path, key), what=f"{key} {what}")
 
 
 def _refused_tag(key: str, *, v1: bool) -> bool:

@@ -78,7 +78,7 @@ def _pool(labels: Any, annotations: Any, spec: dict[str, Any], **more: Any) -> d
     return {
         "labels": labels or {},
         "annotations": {key: value for key, value in annotations.items() if key not in held},
-        "never disturbed": any(annotations.get(key) == "true" for key in held),
+        "never consolidated": any(annotations.get(key) == "true" for key in (held[0], held[2])),
         "taints": _taints(spec.get("taints", [])),
         "startup taints": _taints(spec.get("startupTaints", [])),
         "requirements": _requirements(spec.get("requirements", [])),
