@@ -68,7 +68,10 @@ def of_plugin(plugin: str) -> Evidence:
         ((daemonset("kube-flannel-ds", namespace="kube-flannel"),), "Flannel"),
         ((daemonset("kube-flannel"),), "Flannel"),
         ((daemonset("weave-net"),), "Weave Net"),
-        ((daemonset("cilium"), cilium_operator("quay.io/cilium/operator-generic:v1.15.1@sha256:ab")), "Cilium"),
+        (
+            (daemonset("cilium"), cilium_operator("registry.example/cilium/operator-generic:v1.15.1@sha256:ab")),
+            "Cilium",
+        ),
         ((daemonset("cilium"), cilium_operator("mirror:5000/cilium/operator-generic")), "Cilium"),
     ],
 )
@@ -81,9 +84,9 @@ def test_pods_in_an_overlay(docs, plugin):
     "cluster",
     [
         a_cluster(),
-        a_cluster().with_docs(daemonset("cilium"), cilium_operator("quay.io/cilium/operator-generic:v1.15.1")),
+        a_cluster().with_docs(daemonset("cilium"), cilium_operator("registry.example/cilium/operator-generic:v1.15.1")),
         a_cluster().with_docs(daemonset("calico-node", namespace="calico-system")),
-        with_plugin(daemonset("cilium"), cilium_operator("quay.io/cilium/operator-aws:v1.15.1")),
+        with_plugin(daemonset("cilium"), cilium_operator("registry.example/cilium/operator-aws:v1.15.1")),
     ],
     ids=["VPC CNI", "Cilium chained", "Calico for policies", "Cilium with ENIs"],
 )
