@@ -97,6 +97,15 @@ def test_other_users_are_no_question_when_all_pools_are_given() -> None:
     assert "nodeclass-other-users" not in codes(convert(bodies, known_names=KnownNames(all_pools_given=True)))
 
 
+def test_other_users_are_a_question_only_where_the_class_itself_changes() -> None:
+    settings = {"kubelet": {"maxPods": 5}}
+    bare_class_stays = [pool("a", **settings), pool("b"), node_class()]
+    class_changes = [pool("a", **settings), pool("b", **settings), pool("c"), node_class()]
+    for bodies, asked in ((bare_class_stays, False), (class_changes, True)):
+        found = codes(convert(bodies))
+        assert ("nodeclass-split" in found, "nodeclass-other-users" in found) == (True, asked)
+
+
 def test_splitting_does_not_depend_on_the_order() -> None:
     bodies = [pool("a", kubelet={"maxPods": 5}), pool("b"), pool("c", kubelet={"maxPods": 7}), node_class()]
     forwards, backwards = (convert(order).objects for order in (bodies, bodies[::-1]))
