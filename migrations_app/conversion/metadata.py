@@ -95,7 +95,7 @@ def current_annotations(annotations: dict[str, str], path: FieldPath, *, notes: 
     current = {key: value for key, value in annotations.items() if key not in (_NO_CONSOLIDATION, _NO_EVICTION)}
     value = annotations.get(_NO_CONSOLIDATION)
     if value == "true":
-        _note_replaced(_NO_CONSOLIDATION, f"is now {DO_NOT_DISRUPT}", path, notes=notes)
+        _note_replaced(_NO_CONSOLIDATION, path, what=f"is now {DO_NOT_DISRUPT}", notes=notes)
         if current.get(DO_NOT_DISRUPT) != "true":
             message = (
                 f"{_NO_CONSOLIDATION} held off consolidation alone; {DO_NOT_DISRUPT} in its place also holds off drift,"
@@ -104,13 +104,15 @@ def current_annotations(annotations: dict[str, str], path: FieldPath, *, notes: 
             notes.add("node-protection-widened", (*path, _NO_CONSOLIDATION), what=message)
         current[DO_NOT_DISRUPT] = "true"
     elif value is not None:
-        _note_replaced(_NO_CONSOLIDATION, f'of "{value}" had no effect and is left out', path, notes=notes)
+        _note_replaced(_NO_CONSOLIDATION, path, what=f'of "{value}" had no effect and is left out', notes=notes)
     if _NO_EVICTION in annotations:
-        _note_replaced(_NO_EVICTION, "counts on pods; on nodes it had no effect and is left out", path, notes=notes)
+        _note_replaced(
+            _NO_EVICTION, path, what="counts on pods; on nodes it had no effect and is left out", notes=notes
+        )
     return current
 
 
-def _note_replaced(key: str, what: str, path: FieldPath, *, notes: FindingCollector) -> None:
+def _note_replaced(key: str, path: FieldPath, *, what: str, notes: FindingCollector) -> None:
     notes.add("deprecated-annotation-replaced", (*path, key), what=f"{key} {what}")
 
 

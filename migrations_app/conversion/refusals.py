@@ -33,7 +33,7 @@ _LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9
 _VOLUME_TYPES: Final = ("standard", "io1", "io2", "gp2", "sc1", "st1", "gp3")
 
 
-class Refusal(NamedTuple):
+class CrdRefusal(NamedTuple):
     """The code of the finding, the path in the converted object and the reason."""
 
     code: str
@@ -64,7 +64,7 @@ def _old_path(path: FieldPath, *, body: Mapping[str, Any], notes: FindingCollect
     return (*start, field.removesuffix("Terms")) if field in _FILTERS else (*start, *path[1:])
 
 
-def refusals(body: Mapping[str, Any]) -> Iterator[Refusal]:
+def refusals(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     """What the CRD refuses in this v1beta1 or v1 object, whose fields have the right types."""
     spec = body.get("spec") or {}
     is_v1 = not str(body["apiVersion"]).endswith("beta1")
@@ -81,26 +81,28 @@ def refusals(body: Mapping[str, Any]) -> Iterator[Refusal]:
             yield from _consolidation_refusals(spec.get("disruption") or {})
 
 
-def _term_refusals(terms: list[dict[str, Any]], name: str, *, is_v1: bool) -> Iterator[Refusal]:
+def _term_refusals(terms: list[dict[str, Any]], name: str, *, is_v1: bool) -> Iterator[CrdRefusal]:
     if not terms and name != _AMI:
-        yield Refusal(MISSING, ("spec", name), f"{name} is empty; write at least one term before applying")
+        yield CrdRefusal(MISSING, ("spec", name), f"{name} is empty; write at least one term before applying")
     known = (*_FILTERS[name], "alias") if is_v1 and name == _AMI else _FILTERS[name]
     for index, term in enumerate(terms):
         at: FieldPath = ("spec", name, index)
         if not any(term.get(key) for key in known):
-            yield Refusal(
+            yield CrdRefusal(
                 EMPTY, at, f"{shown(term)} selects by none of {', '.join(known)}; write one of them before applying"
             )
         for key, value in (term.get("tags") or {}).items():
             if not key or not value:
-                yield Refusal(REFUSED, (*at, "tags", key), "a tag without a key or a value; * stands for every value")
+                yield CrdRefusal(
+                    REFUSED, (*at, "tags", key), "a tag without a key or a value; * stands for every value"
+                )
         if term.get("id") and not re.search(f"{_ID_START[name]}[0-9a-z]+", term["id"], re.ASCII):
-            yield Refusal(REFUSED, (*at, "id"), f"{shown(term['id'])} is no id, which begins with {_ID_START[name]}")
+            yield CrdRefusal(REFUSED, (*at, "id"), f"{shown(term['id'])} is no id, which begins with {_ID_START[name]}")
     for key in _EXCLUSIVE[name]:
         yield from _mix_refusals(terms, name, key=key, each=is_v1 and name == _AMI)
 
 
-def _mix_refusals(terms: list[dict[str, Any]], name: str, *, key: str, each: bool) -> Iterator[Refusal]:
+def _mix_refusals(terms: list[dict[str, Any]], name: str, *, key: str, each: bool) -> Iterator[CrdRefusal]:
     """v1 refuses each image term that has an id beside other filters; other terms are refused if all are like that."""
     mixed = [
         index
@@ -109,83 +111,85 @@ def _mix_refusals(terms: list[dict[str, Any]], name: str, *, key: str, each: boo
     ]
     for index in mixed if each or len(mixed) == len(terms) else ():
         others = ", ".join(other for other in _ALL_FILTERS if other != key and terms[index].get(other))
-        yield Refusal(REFUSED, ("spec", name, index), f"{key} beside {others}; keep one of the two")
+        yield CrdRefusal(REFUSED, ("spec", name, index), f"{key} beside {others}; keep one of the two")
 
 
-def _identity_refusals(spec: Mapping[str, Any]) -> Iterator[Refusal]:
+def _identity_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     given = [name for name in ("role", "instanceProfile") if spec.get(name) is not None]
     if len(given) != 1:
         found = "both role and instanceProfile are given" if given else "neither role nor instanceProfile is given"
-        yield Refusal(REFUSED, ("spec", "instanceProfile" if given else "role"), f"{found}; give exactly one")
+        yield CrdRefusal(REFUSED, ("spec", "instanceProfile" if given else "role"), f"{found}; give exactly one")
     for name in given:
         if not spec[name]:
-            yield Refusal(REFUSED, ("spec", name), f"{name} is empty")
+            yield CrdRefusal(REFUSED, ("spec", name), f"{name} is empty")
 
 
-def _volume_refusals(spec: Mapping[str, Any]) -> Iterator[Refusal]:
+def _volume_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     devices = spec.get("blockDeviceMappings") or []
     path: FieldPath = ("spec", "blockDeviceMappings")
     if sum(device.get("rootVolume") is True for device in devices) > 1:
-        yield Refusal(REFUSED, path, "more than one device is the root volume")
+        yield CrdRefusal(REFUSED, path, "more than one device is the root volume")
     for index, device in enumerate(devices):
         kind = (device.get("ebs") or {}).get("volumeType")
         if kind is not None and kind not in _VOLUME_TYPES:
             what = f"{shown(kind)} is not one of {', '.join(_VOLUME_TYPES)}"
-            yield Refusal(REFUSED, (*path, index, "ebs", "volumeType"), what)
+            yield CrdRefusal(REFUSED, (*path, index, "ebs", "volumeType"), what)
     policy = spec.get("instanceStorePolicy")
     if policy not in (None, "RAID0"):
-        yield Refusal(REFUSED, ("spec", "instanceStorePolicy"), f"{shown(policy)} is not RAID0")
+        yield CrdRefusal(REFUSED, ("spec", "instanceStorePolicy"), f"{shown(policy)} is not RAID0")
 
 
-def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[Refusal]:
+def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
     path: FieldPath = ("spec", "disruption", "budgets")
     if len(budgets) > _MOST_BUDGETS:
-        yield Refusal(REFUSED, path, f"{len(budgets)} budgets; the API accepts {_MOST_BUDGETS}")
+        yield CrdRefusal(REFUSED, path, f"{len(budgets)} budgets; the API accepts {_MOST_BUDGETS}")
     for index, budget in enumerate(budgets):
         at = (*path, index)
         nodes, schedule, duration = (budget.get(name) for name in ("nodes", "schedule", "duration"))
         if nodes is not None and not _NODES.fullmatch(nodes):
-            yield Refusal(REFUSED, (*at, "nodes"), f"{shown(nodes)} is neither a number nor 0% to 100%")
+            yield CrdRefusal(REFUSED, (*at, "nodes"), f"{shown(nodes)} is neither a number nor 0% to 100%")
         if schedule is not None and not _SCHEDULE.search(schedule):
-            yield Refusal(REFUSED, (*at, "schedule"), f"{shown(schedule)} is no schedule such as @daily or 0 9 * * 1")
+            yield CrdRefusal(
+                REFUSED, (*at, "schedule"), f"{shown(schedule)} is no schedule such as @daily or 0 9 * * 1"
+            )
         if duration is not None and not _WINDOW.fullmatch(duration):
-            yield Refusal(
+            yield CrdRefusal(
                 REFUSED, (*at, "duration"), f"{shown(duration)} is not of whole hours and minutes as in 1h30m"
             )
         if (schedule is None) != (duration is None):
-            yield Refusal(REFUSED, at, "schedule and duration belong together, and only one of them is given")
+            yield CrdRefusal(REFUSED, at, "schedule and duration belong together, and only one of them is given")
 
 
-def _label_refusals(head: Mapping[str, Any]) -> Iterator[Refusal]:
+def _label_refusals(head: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     for key, value in (head.get("labels") or {}).items():
         if value is not None and not _LABEL_VALUE.fullmatch(value):
             at: FieldPath = ("spec", "template", "metadata", "labels", key)
-            yield Refusal(REFUSED, at, f"{shown(value)} is no value of a label")
+            yield CrdRefusal(REFUSED, at, f"{shown(value)} is no value of a label")
 
 
-def _node_refusals(template: Mapping[str, Any]) -> Iterator[Refusal]:
+def _node_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     path: FieldPath = ("spec", "template", "spec")
     for name in ("taints", "startupTaints"):
         for index, taint in enumerate(template.get(name) or []):
             for key in ("key", "value"):
                 if taint.get(key) is not None and not _QUALIFIED.fullmatch(taint[key]):
-                    yield Refusal(REFUSED, (*path, name, index, key), f"{shown(taint[key])} is no {key} of a taint")
+                    yield CrdRefusal(REFUSED, (*path, name, index, key), f"{shown(taint[key])} is no {key} of a taint")
     for index, row in enumerate(template.get("requirements") or []):
         at = (*path, "requirements", index)
         if not _QUALIFIED.fullmatch(row["key"]):
-            yield Refusal(REFUSED, (*at, "key"), f"{shown(row['key'])} is no key of a label")
+            yield CrdRefusal(REFUSED, (*at, "key"), f"{shown(row['key'])} is no key of a label")
         least, values = row.get("minValues"), row.get("values") or []
         if row.get("operator") == "In" and least is not None and len(values) < least:
-            yield Refusal(
+            yield CrdRefusal(
                 REFUSED, (*at, "minValues"), f"minValues is {least}, and only {len(values)} values are listed"
             )
 
 
-def _consolidation_refusals(disruption: Mapping[str, Any]) -> Iterator[Refusal]:
+def _consolidation_refusals(disruption: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     """What v1beta1 alone refuses: v1 has the time to wait with both policies."""
     policy, after = disruption.get("consolidationPolicy"), disruption.get("consolidateAfter")
     at: FieldPath = ("spec", "disruption", "consolidateAfter")
     if policy == "WhenEmpty" and after is None:
-        yield Refusal(REFUSED, at, "WhenEmpty needs consolidateAfter, such as 30s or Never")
+        yield CrdRefusal(REFUSED, at, "WhenEmpty needs consolidateAfter, such as 30s or Never")
     if policy != "WhenEmpty" and after not in (None, quantities.NEVER):
-        yield Refusal(REFUSED, at, f"consolidateAfter {after} with WhenUnderutilized, which accepts only Never")
+        yield CrdRefusal(REFUSED, at, f"consolidateAfter {after} with WhenUnderutilized, which accepts only Never")

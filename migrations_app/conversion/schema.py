@@ -239,16 +239,14 @@ _weight = whole(least=1, most=100)
 _texts = list_of(text)
 
 
+def _no_empty_text(value: Plain, path: FieldPath, *, notes: FindingCollector) -> Any:  # noqa: ANN401  # {} is dropped
+    return text(value, path, notes=notes) or {}
+
+
 def _taints() -> FieldReader:
     effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
-    whole_taint = fields({"key": text, "value": text, "effect": effect, "timeAdded": text}, needed=("key", "effect"))
-
-    def read(value: Plain, path: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
-        """The taint without an empty value, which means the same as none and is refused by the CRDs."""
-        taint: dict[str, Any] | None = whole_taint(value, path, notes=notes)
-        return taint and {key: item for key, item in taint.items() if (key, item) != ("value", "")}
-
-    return list_of(read)
+    table = {"key": text, "value": _no_empty_text, "effect": effect, "timeAdded": text}
+    return list_of(fields(table, needed=("key", "effect")))
 
 
 def _requirements(extra: dict[str, FieldReader]) -> FieldReader:

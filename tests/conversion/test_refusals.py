@@ -6,7 +6,7 @@ import pytest
 
 from migrations_app.conversion.convert import convert
 from migrations_app.conversion.objects import Options
-from migrations_app.conversion.refusals import EMPTY, REFUSED, Refusal, refusals
+from migrations_app.conversion.refusals import EMPTY, REFUSED, CrdRefusal, refusals
 
 _NETWORKS = {"subnetSelectorTerms": [{"id": "subnet-1"}], "securityGroupSelectorTerms": [{"id": "sg-1"}]}
 
@@ -43,7 +43,7 @@ def test_nothing_is_refused(body: dict[str, Any]) -> None:
 def test_an_empty_term() -> None:
     what = "{} selects by none of id, tags; write one of them before applying"
     assert list(refusals(node_class(subnetSelectorTerms=[{"id": "subnet-1"}, {}]))) == [
-        Refusal(EMPTY, ("spec", "subnetSelectorTerms", 1), what)
+        CrdRefusal(EMPTY, ("spec", "subnetSelectorTerms", 1), what)
     ]
 
 
@@ -51,7 +51,7 @@ def test_an_id_beside_other_filters_in_one_image_term() -> None:
     terms = [{"id": "ami-1", "tags": {"a": "b"}, "owner": "self"}, {"name": "x"}]
     what = "id beside tags, owner; keep one of the two"
     assert list(refusals(node_class(amiSelectorTerms=terms))) == [
-        Refusal(REFUSED, ("spec", "amiSelectorTerms", 0), what)
+        CrdRefusal(REFUSED, ("spec", "amiSelectorTerms", 0), what)
     ]
     assert list(refusals(node_class("v1beta1", amiSelectorTerms=terms))) == []
 
@@ -80,7 +80,7 @@ def test_an_id_beside_other_filters_in_one_image_term() -> None:
 )
 def test_a_budget(budget: dict[str, str], path: str | None, what: str) -> None:
     at = ("spec", "disruption", "budgets", 0)
-    assert list(refusals(pool(budgets=[budget]))) == [Refusal(REFUSED, at if path is None else (*at, path), what)]
+    assert list(refusals(pool(budgets=[budget]))) == [CrdRefusal(REFUSED, at if path is None else (*at, path), what)]
 
 
 def test_findings_about_an_alpha_object_name_its_own_fields() -> None:
