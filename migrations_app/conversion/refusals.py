@@ -18,6 +18,7 @@ EMPTY: Final = "selector-term-empty"
 REFUSED: Final = "api-refuses"
 _AMI, _SUBNET, _GROUP = "amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms"
 _ID_START: Final = {_AMI: "ami-", _SUBNET: "subnet-", _GROUP: "sg-"}
+_ID: Final = {name: re.compile(f".*{start}[0-9a-z]+.*", re.ASCII | re.DOTALL) for name, start in _ID_START.items()}
 _FILTERS: Final = {_AMI: ("id", "name", "tags"), _SUBNET: ("id", "tags"), _GROUP: ("id", "name", "tags")}
 _ALL_FILTERS: Final = ("id", "name", "tags", "owner", "alias")
 _EXCLUSIVE: Final = {_AMI: ("id",), _SUBNET: ("id",), _GROUP: ("id", "name")}
@@ -81,6 +82,11 @@ def refusals(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
             yield from _consolidation_refusals(spec.get("disruption") or {})
 
 
+def _fits(pattern: re.Pattern[str], value: str) -> bool:
+    """True also for a value that envsubst or a template fills in before the object is applied."""
+    return "${" in value or pattern.fullmatch(value) is not None
+
+
 def _term_refusals(terms: list[dict[str, Any]], name: str, *, is_v1: bool) -> Iterator[CrdRefusal]:
     if not terms and name != _AMI:
         yield CrdRefusal(MISSING, ("spec", name), f"{name} is empty; write at least one term before applying")
@@ -96,7 +102,7 @@ def _term_refusals(terms: list[dict[str, Any]], name: str, *, is_v1: bool) -> It
                 yield CrdRefusal(
                     REFUSED, (*at, "tags", key), "a tag without a key or a value; * stands for every value"
                 )
-        if term.get("id") and not re.search(f"{_ID_START[name]}[0-9a-z]+", term["id"], re.ASCII):
+        if term.get("id") and not _fits(_ID[name], term["id"]):
             yield CrdRefusal(REFUSED, (*at, "id"), f"{shown(term['id'])} is no id, which begins with {_ID_START[name]}")
     for key in _EXCLUSIVE[name]:
         yield from _mix_refusals(terms, name, key=key, each=is_v1 and name == _AMI)
@@ -146,13 +152,13 @@ def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
     for index, budget in enumerate(budgets):
         at = (*path, index)
         nodes, schedule, duration = (budget.get(name) for name in ("nodes", "schedule", "duration"))
-        if nodes is not None and not _NODES.fullmatch(nodes):
+        if nodes is not None and not _fits(_NODES, nodes):
             yield CrdRefusal(REFUSED, (*at, "nodes"), f"{shown(nodes)} is neither a number nor 0% to 100%")
         if schedule is not None and not _SCHEDULE.search(schedule):
             yield CrdRefusal(
                 REFUSED, (*at, "schedule"), f"{shown(schedule)} is no schedule such as @daily or 0 9 * * 1"
             )
-        if duration is not None and not _WINDOW.fullmatch(duration):
+        if duration is not None and not _fits(_WINDOW, duration):
             yield CrdRefusal(
                 REFUSED, (*at, "duration"), f"{shown(duration)} is not of whole hours and minutes as in 1h30m"
             )
@@ -162,7 +168,7 @@ def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
 
 def _label_refusals(head: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     for key, value in (head.get("labels") or {}).items():
-        if value is not None and not _LABEL_VALUE.fullmatch(value):
+        if value is not None and not _fits(_LABEL_VALUE, value):
             at: FieldPath = ("spec", "template", "metadata", "labels", key)
             yield CrdRefusal(REFUSED, at, f"{shown(value)} is no value of a label")
 
@@ -172,11 +178,11 @@ def _node_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     for name in ("taints", "startupTaints"):
         for index, taint in enumerate(template.get(name) or []):
             for key in ("key", "value"):
-                if taint.get(key) is not None and not _QUALIFIED.fullmatch(taint[key]):
+                if taint.get(key) is not None and not _fits(_QUALIFIED, taint[key]):
                     yield CrdRefusal(REFUSED, (*path, name, index, key), f"{shown(taint[key])} is no {key} of a taint")
     for index, row in enumerate(template.get("requirements") or []):
         at = (*path, "requirements", index)
-        if not _QUALIFIED.fullmatch(row["key"]):
+        if not _fits(_QUALIFIED, row["key"]):
             yield CrdRefusal(REFUSED, (*at, "key"), f"{shown(row['key'])} is no key of a label")
         least, values = row.get("minValues"), row.get("values") or []
         if row.get("operator") == "In" and least is not None and len(values) < least:

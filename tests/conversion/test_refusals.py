@@ -29,6 +29,7 @@ def pool(version: str = "v1beta1", **disruption: Any) -> dict[str, Any]:
         node_class(),
         node_class(amiSelectorTerms=[{"alias": "al2023@latest"}]),
         node_class("v1beta1", amiSelectorTerms=[{"id": "ami-1", "owner": "self"}, {"name": "x", "owner": "self"}]),
+        node_class(amiSelectorTerms=[{"id": "${ARM_AMI_ID}"}]),
         pool(budgets=[]),
         pool(budgets=[{"nodes": "100%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h0m0s"}]),
         pool("v1", consolidationPolicy="WhenEmptyOrUnderutilized", consolidateAfter="30s"),
@@ -108,3 +109,10 @@ def test_a_v1_object_is_not_judged() -> None:
     """Newer releases accept more than these rules know."""
     body = {**node_class(amiSelectorTerms=[{"ssmParameter": "x"}]), "metadata": {"name": "c"}}
     assert [loss.code for loss in convert([body]).losses] == ["already-v1"]
+
+
+def test_an_id_of_another_kind() -> None:
+    what = '"subnet456" is no id, which begins with subnet-'
+    assert list(refusals(node_class(subnetSelectorTerms=[{"id": "subnet456"}]))) == [
+        CrdRefusal(REFUSED, ("spec", "subnetSelectorTerms", 0, "id"), what)
+    ]
