@@ -18,7 +18,7 @@ from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import MIB, Endpoint, body_params
 from migrations_app.conversion.findings import SEVERITIES
 from migrations_app.conversion.objects import Options, TargetVersion
-from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
+from migrations_app.conversion.reports.report import ConversionReport, LocatedFinding, convert_texts
 
 FIELD = "manifests"
 MEANINGS = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
-from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
+from migrations_app.conversion.reports.report import ConversionReport, LocatedFinding, convert_texts
 from migrations_app.manifests.reader import MOST_BYTES
 
 _SUFFIXES = (".yaml", ".yml", ".json")

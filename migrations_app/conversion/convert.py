@@ -12,8 +12,8 @@ from migrations_app.conversion.node_pool import convert_claim, convert_pool
 from migrations_app.conversion.node_template import convert_template
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, spec_of, template_spec
 from migrations_app.conversion.provisioner import convert_provisioner
-from migrations_app.karpenter import labels
 from migrations_app.conversion.refusals import note_refusals
+from migrations_app.karpenter import labels
 
 _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
 

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from migrations_app.actions.spans import span_words
-from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.journey_tags import CAUSES as JOURNEY_CAUSES
 from migrations_app.templatetags.readiness_tags import NONE, icon

@@ -5,7 +5,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from migrations_app.checks.registry import all_checks
-from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.readiness_tags import NONE, icon
 from migrations_app.texts import text as _

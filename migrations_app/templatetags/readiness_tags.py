@@ -17,8 +17,8 @@ from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.conversion.chart_values.table import WORDS as VALUE_WORDS
 from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.manifests.natural_order import natural
-from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.readiness.outputs.wording import kind_word
 from migrations_app.readiness.progress.share import DonePercent
 from migrations_app.templatetags import wording

@@ -15,7 +15,7 @@ from migrations_app.actions.spans import span_words
 from migrations_app.queries.rollouts.active import RolloutsNow, current_work
 from migrations_app.queries.rollouts.policies import KillSwitchState, kill_switch_state
 from migrations_app.queries.visibility import has_scope
-from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.templatetags import wording as words
 from migrations_app.templatetags.formatting import shown_block
 from migrations_app.templatetags.readiness_tags import NONE, badge

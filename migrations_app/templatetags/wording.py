@@ -1,6 +1,6 @@
 """Words, tones and icons of all pages: one table for each vocabulary, so that each word is defined once."""
 
-from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
 STATES: dict[str, BadgeStyle] = {

@@ -12,7 +12,7 @@ from migrations_app.checks.remedies.successors import successor_commands
 from migrations_app.checks.render import kubectl
 from migrations_app.checks.shared.drift_hold import drift_hold, is_held
 from migrations_app.conversion.objects import Options
-from migrations_app.conversion.report import convert_texts
+from migrations_app.conversion.reports.report import convert_texts
 from migrations_app.inventory.objects.base import Metadata
 from migrations_app.inventory.objects.karpenter import CRD, NodePool
 from migrations_app.karpenter.versions import release

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from migrations_app.conversion.convert import convert
-from migrations_app.conversion.report import convert_texts
+from migrations_app.conversion.reports.report import convert_texts
 from migrations_app.manifests.reader import read
 
 OBJECTS = 1000

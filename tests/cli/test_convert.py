@@ -10,7 +10,7 @@ import pytest
 from migrations_app.cli import convert
 from migrations_app.cli.convert import finding_line
 from migrations_app.conversion.findings import ConversionFinding
-from migrations_app.conversion.report import LocatedFinding
+from migrations_app.conversion.reports.report import LocatedFinding
 from migrations_app.manifests.reader import MOST_BYTES
 
 PROVISIONER = """\

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from migrations_app.conversion.objects import Options, TargetVersion
-from migrations_app.conversion.report import convert_texts
+from migrations_app.conversion.reports.report import convert_texts
 from tests import upstream
 from tests.conversion import case_files
 from tests.servers.api_client import Document, RefusedError

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from migrations_app.conversion.objects import Options
-from migrations_app.conversion.report import convert_texts
+from migrations_app.conversion.reports.report import convert_texts
 from tests.conversion import case_files, crd_checks
 
 _cases = [case for case in case_files.own_cases() if "error" not in case]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from migrations_app.conversion import report
+from migrations_app.conversion.reports import report
 from tests.house.growth import assert_linear, peak_mib
 
 

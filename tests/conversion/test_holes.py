@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from migrations_app.conversion.convert import convert
 from migrations_app.conversion.objects import Options
-from migrations_app.conversion.report import convert_texts
+from migrations_app.conversion.reports.report import convert_texts
 from tests.conversion import crd_checks
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from migrations_app.clients.helm.values import kept_values
-from migrations_app.conversion.report import convert_texts
+from migrations_app.conversion.reports.report import convert_texts
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps

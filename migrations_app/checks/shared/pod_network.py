@@ -16,6 +16,7 @@ PORT_OPEN = f"look that {WEBHOOK_PORT} is free on the nodes and their security g
 def network_doubts(case: CheckContext, severity: Severity, *, asks: str = NOT_KNOWN) -> Iterator[JudgeResult]:
     """Yields a question to a person, of at most that severity, where the addresses of the controller's pods may be
     none that the control plane reaches; Unknown where that was not read. Nothing where they are addresses of the VPC.
+    Where no other network plugin was seen either, the question is a note: nothing speaks for an overlay.
     """
     network = controller_pod_network(case.inventory)
     if isinstance(network, Unseen):
@@ -27,4 +28,5 @@ def network_doubts(case: CheckContext, severity: Severity, *, asks: str = NOT_KN
         yield ManualCheck(f"nodes do not run aws-node, and {seen}: {asks}")
     else:
         return
-    yield SeverityCap(severity)
+    no_plugin = not isinstance(network, Unseen) and not network.plugin
+    yield SeverityCap("info" if no_plugin else severity)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from migrations_app.conversion.convert import Item
 from migrations_app.conversion.findings import ConversionFinding, worst
 from migrations_app.conversion.metadata import name_of
-from migrations_app.conversion.side_by_side import SideBySideRow, rows
-from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.conversion.reports.side_by_side import SideBySideRow, rows
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
 MOST_LINES = 6000

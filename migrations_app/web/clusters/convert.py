@@ -12,11 +12,11 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_safe
 
-from migrations_app.conversion import report as rendered
 from migrations_app.conversion.convert import Item
 from migrations_app.conversion.node_template import placeholder_paths
 from migrations_app.conversion.objects import Options, TargetVersion
-from migrations_app.conversion.report import ConversionReport, convert_texts
+from migrations_app.conversion.reports import report as rendered
+from migrations_app.conversion.reports.report import ConversionReport, convert_texts
 from migrations_app.manifests import writer
 from migrations_app.queries.clusters.detail import nodes_of
 from migrations_app.queries.clusters.reports import sheet_of

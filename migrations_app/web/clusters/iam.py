@@ -18,7 +18,6 @@ from django.views.decorators.http import require_safe
 from migrations_app.iam.requirements.gaps import depends_on_settings
 from migrations_app.iam.requirements.output import as_json
 from migrations_app.queries.clusters.reports import sheet_of
-from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.iam_sheet.values import (
     IamCell,
     IamColumn,
@@ -29,6 +28,7 @@ from migrations_app.readiness.iam_sheet.values import (
     IamSheet,
     IamSize,
 )
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.clusters.iam_words import (

@@ -1,6 +1,6 @@
 """The words, tones and icons of the IAM tab."""
 
-from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
 NOT_NEEDED = BadgeStyle(_("Not needed"), "muted", "na", id="not_needed")

@@ -12,9 +12,9 @@ from django.templatetags.static import static
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs import runbook_markdown
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.runbook.stages import RunbookStage
 from migrations_app.texts import text as _

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from migrations_app.checks.base import PHASES, Finding, Remedy
-from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup, group_findings
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.readiness.runbook.work_order import in_stage_order
 from migrations_app.readiness.verdict import finding_sort_key
 from migrations_app.texts import text as _

@@ -10,7 +10,7 @@ from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
-from migrations_app.readiness.badge_style import BadgeStyle
+from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.rehearsals.document import RehearsalDocument, RehearsalPlay, read_document
 from migrations_app.rehearsals.result import RehearsalMoment, RehearsalResult, Scenario
 from migrations_app.rehearsals.text import SCENARIOS as SCENARIO_WORDS

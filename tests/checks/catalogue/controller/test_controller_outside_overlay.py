@@ -95,18 +95,22 @@ def test_pods_with_addresses_of_the_vpc(cluster):
 
 
 @pytest.mark.parametrize(
-    ("docs", "seen"),
+    ("docs", "severity", "seen"),
     [
-        ((), "no other network plugin is known by name"),
-        ((daemonset("some-cni"),), "no other network plugin is known by name"),
-        ((daemonset("cilium"),), "Cilium runs in its place"),
-        ((daemonset("cilium"), cilium_operator("mirror/cilium/operator:v1.15.1")), "Cilium runs in its place"),
-        ((daemonset("cilium"), cilium_operator("")), "Cilium runs in its place"),
+        ((), "info", "no other network plugin is known by name"),
+        ((daemonset("some-cni"),), "info", "no other network plugin is known by name"),
+        ((daemonset("cilium"),), "warning", "Cilium runs in its place"),
+        (
+            (daemonset("cilium"), cilium_operator("mirror/cilium/operator:v1.15.1")),
+            "warning",
+            "Cilium runs in its place",
+        ),
+        ((daemonset("cilium"), cilium_operator("")), "warning", "Cilium runs in its place"),
     ],
 )
-def test_what_the_plugin_does_not_tell_is_a_question(docs, seen):
+def test_what_the_plugin_does_not_tell_is_a_question(docs, severity, seen):
     finding = finding_of(CHECK, "1.0", with_plugin(*docs))
-    assert (finding.status, finding.severity) == ("manual", "warning")
+    assert (finding.status, finding.severity) == ("manual", severity)
     assert finding.summary == f"nodes do not run aws-node, and {seen}: {ASKS}"
 
 

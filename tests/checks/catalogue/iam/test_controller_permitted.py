@@ -77,7 +77,7 @@ def test_where_node_classes_were_not_read_snapshots_are_open():
     status, summary, rows = of_snapshots(unseen=("ec2nodeclasses",))
     assert (status, rows) == ("unknown", ())
     assert summary.startswith(
-        "ec2:RunInstances on snapshot: nothing tells whether a node class names a snapshotID in its block device mappings"
+        "ec2:RunInstances on snapshot: nothing tells whether a node class names a snapshotID in its block device"
     )
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from migrations_app.conversion.findings import ConversionFinding
-from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
+from migrations_app.conversion.reports.report import ConversionReport, LocatedFinding, convert_texts
 
 GOOD = """\
 apiVersion: karpenter.sh/v1alpha5

@@ -7,10 +7,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.conversion import report, side_by_side
 from migrations_app.conversion.convert import convert
 from migrations_app.conversion.findings import ConversionFinding
-from migrations_app.conversion.side_by_side import SideBySideRow
+from migrations_app.conversion.reports import report, side_by_side
+from migrations_app.conversion.reports.side_by_side import SideBySideRow
 from migrations_app.manifests import writer
 
 POOL = {
