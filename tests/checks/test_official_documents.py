@@ -17,11 +17,20 @@ OF_CAPACITY = [
 ]
 OF_PROFILES = [
     f"iam:{verb}InstanceProfile on instance-profile"
-    for verb in ("AddRoleTo", "Create", "Delete", "Get", "RemoveRoleFrom")
+    for verb in ("AddRoleTo", "Create", "Delete", "Get", "RemoveRoleFrom", "Tag")
 ]
 ROWS = [
     ("v0.30.0", "0.30.0", "0.31", {}),
-    ("v0.31.4", "0.31.4", "0.32", {"controller_permitted": OF_CAPACITY, "role_profiles_permitted": OF_PROFILES}),
+    (
+        "v0.31.4",
+        "0.31.4",
+        "0.32",
+        {
+            "controller_permitted": OF_CAPACITY,
+            "policy_size_fits": ["policy KarpenterControllerPolicy-test"],  # 6,559 characters of 6,144
+            "role_profiles_permitted": OF_PROFILES,
+        },
+    ),
     ("v0.32.10", "0.31.4", "0.32", {"legacy_permissions_kept": OF_CAPACITY}),
     (
         "v0.32.10",

@@ -38,6 +38,8 @@ BETA, V1 = "beta-037-read-as-beta", "beta-037"
 MARKS = (labels.KUBELET_COMPATIBILITY, labels.NODE_CLASS_REFERENCE_COMPATIBILITY, labels.UBUNTU_COMPATIBILITY)
 
 
+NOT_STORED = {"selector-term-empty"}
+"""Findings about fields that an API server of v1beta1 drops or refuses: no webhook ever sees them."""
 APART = {"controller_role_named", "gitops_applies_current_versions", "pools_and_classes_ready"}
 """What else differs between the two: Pod Identity, which version kubectl applied, conditions of pools."""
 
@@ -98,7 +100,10 @@ def beta_cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize("bodies", tuple(beta_cases()))
 def test_the_webhook_and_our_conversion_agree_on_what_both_carry_over(bodies: list[dict[str, Any]]) -> None:
-    converted = {(one.kind, one.name): one.objects[0] for one in convert(bodies).items if one.objects}
+    stored = [
+        one for one in convert(bodies).items if one.objects and not NOT_STORED & {loss.code for loss in one.losses}
+    ]
+    converted = {(one.kind, one.name): one.objects[0] for one in stored}
     here = a_cluster("1.0.14").build()
     for kind, (part, projection) in PARTS.items():
         raw = [msgspec.Raw(msgspec.json.encode(one)) for one in bodies if one["kind"] == kind]
