@@ -17,7 +17,10 @@ check = Check(
     title="No pod, NodePool or node relies on a removed annotation",
     phase="workloads",
     severity="warning",
-    why="From 1.0 on these annotations have no effect: the pods and nodes that they protected are disrupted.",
+    why=(
+        "From 1.0 on these annotations have no effect: the pods and nodes that they protected are disrupted. On nodes "
+        "do-not-disrupt stops drift too, and expiry before 1.0; do-not-consolidate stopped consolidation only."
+    ),
     how="Searches pods, templates, nodes, NodeClaims and NodePools for the old keys without the new one.",
     reads=(*POD_PARTS, "nodes", "nodepools"),
     says=("{count} object relies on a removed annotation", "{count} objects rely on a removed annotation"),
@@ -40,14 +43,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     }
     for mention in mark_mentions(case.inventory, RETIRED):
         if mention.value == "true" and _owner(mention) not in current_owners:
-            yield _evidence(
-                mention.kind,
-                mention.name,
-                path=mention.path,
-                key=mention.key,
-                namespace=mention.namespace,
-                count=mention.count,
-            )
+            kind, name, path = mention.kind, mention.name, mention.path
+            where, count = mention.namespace, mention.count
+            yield _evidence(kind, name, path=path, key=mention.key, namespace=where, count=count)
     # A node has the annotations of its claim, so claims that could not be read leave nothing unknown.
     for kind, name, marks in protected(case.inventory):
         yield from _not_replaced(marks, kind=kind, name=name, path="metadata.annotations")
