@@ -273,7 +273,7 @@ def _target(known: _ClusterState) -> Target:
     if planned_path is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())
     targets = [SupportedTarget(hop.name, str(hop.release), hop.kubernetes) for hop in planned_path.hops]
-    planned = (planned_kubernetes(planned_path.current, targets, minor=known.planned),) if known.planned else ()
+    planned = planned_kubernetes(planned_path.current, targets, minor=known.planned) if known.planned else ()
     return Target(
         str(planned_path.target), tuple(_report_hop(hop) for hop in planned_path.hops), (*planned_path.notes, *planned)
     )

@@ -1,7 +1,7 @@
 """Computes how a stored report would look if the cluster were upgraded to another Kubernetes minor.
 
 The result equals that of `evaluate(..., kubernetes=...)`, without an inventory: the planned minor changes only the
-check of the last hop's Kubernetes window and one note about the path, and both are in the report.
+check of the last hop's Kubernetes window and notes about the path, and both are in the report.
 """
 
 from collections.abc import Iterable
@@ -41,8 +41,8 @@ def with_planned(report: Report, kubernetes: str) -> Report:
         SupportedTarget(hop.name, hop.release, SupportedKubernetes(hop.kubernetes.min, hop.kubernetes.max))
         for hop in report.target.path
     ]
-    note = planned_kubernetes(current, targets, minor=minor)
-    report_with_note = replace(report, target=replace(report.target, notes=(*report.target.notes, note)))
+    notes = (*report.target.notes, *planned_kubernetes(current, targets, minor=minor))
+    report_with_note = replace(report, target=replace(report.target, notes=notes))
     running_window = kubernetes_window(current)
     last = targets[-1] if targets else SupportedTarget("", str(current), running_window) if running_window else None
     return (
