@@ -198,8 +198,8 @@ def test_nodes_of_the_scan_decide_which_pool_keeps_a_shared_class(ben):
     spec = {
         "amiFamily": "AL2",
         "role": "r",
-        "subnetSelectorTerms": [{"id": "s"}],
-        "securityGroupSelectorTerms": [{"id": "g"}],
+        "subnetSelectorTerms": [{"id": "subnet-0a"}],
+        "securityGroupSelectorTerms": [{"id": "sg-0a"}],
     }
     shared = {
         "apiVersion": "karpenter.k8s.aws/v1beta1",

@@ -157,12 +157,13 @@ def test_downloads(ben):
         "json-1": ("application/json", "shop-prod-karpenter-0.32.10-json-1.json"),
         "whole-1": ("application/json", "shop-prod-karpenter-0.32.10-whole-1.json"),
         "merged-1": ("application/json", "shop-prod-karpenter-0.32.10-merged-1.json"),
+        "merged-2": ("application/json", "shop-prod-karpenter-0.32.10-merged-2.json"),
         "cloudformation": ("application/json", "shop-prod-karpenter-0.32.10-cloudformation.json"),
         "terraform": ("text/plain", "shop-prod-karpenter-0.32.10-terraform.tf"),
         "module-21.19": ("text/plain", "shop-prod-karpenter-0.32.10-module-21.19.tf"),
     }
     offered = [link for link in links(show(ben, cluster)) if "download=" in link]
-    assert len(offered) == len(set(offered)) == 8
+    assert len(offered) == len(set(offered)) == 10
     for form, (kind, name) in wanted.items():
         assert f"?release=0.32.10&download={form}&role=0" in offered
         file = show(ben, cluster, release="0.32.10", download=form, role="0")

@@ -24,7 +24,7 @@ from tests import upstream
 from tests.actions.on_server import plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, steps_of
 from tests.actions.whole_rollouts import CRDS, lasting, roll_back, sent
-from tests.builders.clusters import a_cluster
+from tests.builders.clusters import a_cluster, aws_node
 from tests.collect.test_missing_conversion import CLASS, POOL
 from tests.fakes.conversion_webhook import service_webhook
 from tests.fakes.evilk8s import AUTHORITY
@@ -251,7 +251,7 @@ def carried(row):
 @pytest.mark.django_db(transaction=True)
 def test_on_a_real_server_the_lists_answer_again(server):  # D5, A24, A27, A28, A34, A35
     load_crds(server, {"strategy": "None"})
-    put(server, POOL, CLASS, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karpenter"}})
+    put(server, POOL, CLASS, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karpenter"}}, aws_node())
     address = a_service_address()
     for doc in controller(Install(cluster="real", version="0.37.8", namespace="karpenter"), ["n1"]):
         if doc["kind"] == "Service":
