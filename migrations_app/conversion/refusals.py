@@ -23,7 +23,10 @@ _FILTERS: Final = {_AMI: ("id", "name", "tags"), _SUBNET: ("id", "tags"), _GROUP
 _ALL_FILTERS: Final = ("id", "name", "tags", "owner", "alias")
 _EXCLUSIVE: Final = {_AMI: ("id",), _SUBNET: ("id",), _GROUP: ("id", "name")}
 _NODES: Final = re.compile(r"((100|[0-9]{1,2})%|[0-9]+)", re.ASCII)
-_SCHEDULE: Final = re.compile(r"^@(annually|yearly|monthly|weekly|daily|midnight|hourly)|.+\s.+\s.+\s.+\s.+", re.ASCII)
+# The CRD looks for five fields anywhere; from the start of each line is the same, and takes time as the length.
+_SCHEDULE: Final = re.compile(
+    r"\A@(annually|yearly|monthly|weekly|daily|midnight|hourly)|^.+\s.+\s.+\s.+\s.+", re.ASCII | re.MULTILINE
+)
 _WINDOW: Final = re.compile(r"([0-9]+(h|m)|[0-9]+h[0-9]+m)(0s)?", re.ASCII)
 _MOST_BUDGETS: Final = 50
 _QUALIFIED: Final = re.compile(

@@ -116,3 +116,25 @@ def test_an_id_of_another_kind() -> None:
     assert list(refusals(node_class(subnetSelectorTerms=[{"id": "subnet456"}]))) == [
         CrdRefusal(REFUSED, ("spec", "subnetSelectorTerms", 0, "id"), what)
     ]
+
+
+LONG = 500_000
+
+
+@pytest.mark.parametrize(
+    "schedule", ["a" * LONG, "a b c " + "a" * LONG, "a\n\n" * (LONG // 3), "   " + "a" * LONG], ids=range(4)
+)
+def test_a_schedule_as_long_as_a_request_is_read_once(schedule: str) -> None:
+    """A search that begins anew at each character would outlast the time limit of the test."""
+    body = pool(budgets=[{"nodes": "1", "schedule": schedule, "duration": "1h"}])
+    assert [refusal.path[-1] for refusal in refusals(body)] == ["schedule"]
+
+
+@pytest.mark.parametrize("schedule", ["\n0 9 * * 1", "x\n0 9 * * 1", "@dailyx", "a b c d\ne", "0\n9 * * 1"])
+def test_five_fields_are_found_anywhere_as_the_crd_finds_them(schedule: str) -> None:
+    assert list(refusals(pool(budgets=[{"nodes": "1", "schedule": schedule, "duration": "1h"}]))) == []
+
+
+@pytest.mark.parametrize("schedule", ["x\n@daily", "a b c d", "a\n\nb c d"])
+def test_less_is_no_schedule(schedule: str) -> None:
+    assert list(refusals(pool(budgets=[{"nodes": "1", "schedule": schedule, "duration": "1h"}])))

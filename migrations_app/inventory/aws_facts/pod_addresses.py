@@ -48,7 +48,7 @@ def address_mode(inventory: Inventory) -> AddressMode:
 
 @once
 def runs_vpc_cni(inventory: Inventory) -> bool | None:
-    """Whether nodes run the VPC CNI; None if its DaemonSet could not be read.
+    """Whether nodes run the VPC CNI; None if its DaemonSet, or the nodes that decide it, could not be read.
 
     Guides of other network plugins leave aws-node behind with a node selector that fits no node: then it has no pod
     although there are nodes for it.
@@ -58,6 +58,8 @@ def runs_vpc_cni(inventory: Inventory) -> bool | None:
         return None
     workload = next(filter(is_vpc_cni, part.items), None)
     idle = workload is not None and workload.status is not None and workload.status.desired_number_scheduled == 0
+    if idle and isinstance(inventory.nodes, Unseen):
+        return None
     return workload is not None and not (idle and any(map(_takes_daemonsets, inventory.nodes.items)))
 
 

@@ -76,8 +76,8 @@ def controller_pod_network(inventory: Inventory) -> PodNetwork | Unseen:
     if runs:
         return PodNetwork("vpc")
     if runs is None:
-        part = inventory.daemonsets
-        return part if isinstance(part, Unseen) else Unseen("garbled", "DaemonSet kube-system/aws-node")
+        unread = next((part for part in (inventory.daemonsets, inventory.nodes) if isinstance(part, Unseen)), None)
+        return unread or Unseen("garbled", "DaemonSet kube-system/aws-node")
     if _on_vpc_nodes(inventory):
         return PodNetwork("vpc")
     unread = next((part for part in (inventory.controller_pods, inventory.nodes) if isinstance(part, Unseen)), None)

@@ -242,3 +242,8 @@ def test_an_aws_node_that_cannot_be_parsed_is_unknown():
 def test_the_remedy_is_the_value_of_the_chart():
     first = remedies(CHECK, "1.0", overlay().with_values({}))[0]
     assert helm_values_of(first, when="before") == {"hostNetwork": "true"}
+
+
+def test_an_aws_node_without_pods_is_unknown_where_nodes_were_not_read():
+    cluster = with_plugin(idle(0), daemonset("calico-node"))
+    assert result_without(CHECK, "1.0", cluster, part="nodes") == ("unknown", "nodes could not be read: forbidden")
