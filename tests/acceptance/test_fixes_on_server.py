@@ -7,7 +7,7 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import Report
 from tests.acceptance.clusters import Clean, find, objects
-from tests.acceptance.judging import at
+from tests.acceptance.judging import at, judged
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
 from tests.acceptance.proofs import ALONE, by_cluster, is_fixed, lines_of
@@ -18,7 +18,8 @@ from tests.servers.apiserver import ApiServer
 PLANTED = dict(by_cluster())
 BY_CHART = {"controller_outside_overlay"}
 """Checks whose fix is a value of the chart: tests/acceptance/test_fixes_proven.py shows what it changes."""
-SINGLE = [fault for fault in FAULTS if fault.of in ALONE and fault.check not in BY_CHART]
+BY_VALUES = [fault for fault in FAULTS if fault.check in BY_CHART]
+SINGLE = [fault for fault in FAULTS if fault.of in ALONE and fault not in BY_VALUES]
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,14 @@ def test_the_lines_of_one_fault_do_what_its_changes_say(
     fault: Fault, clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path
 ) -> None:
     assert left_after([fault], server=clean_apiserver, kubectl=kubectl, folder=tmp_path) == []
+
+
+@pytest.mark.parametrize("fault", BY_VALUES, ids=names(BY_VALUES))
+def test_a_fix_by_the_chart_has_no_lines_for_kubectl(fault: Fault) -> None:
+    clean, documents = find(fault.on), objects(find(fault.on))
+    fault.plant(documents)
+    finding = found(judged(clean, documents), fault, clean)
+    assert (finding.status, lines_of(finding)) == ("fail", [])
 
 
 def left_after(faults: list[Fault], *, server: ApiServer, kubectl: Path, folder: Path) -> list[str]:
