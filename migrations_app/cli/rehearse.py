@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from migrations_app.actions.plan import RolloutLimits
     from migrations_app.rehearsals.play import Failure
     from migrations_app.rehearsals.rehearse import RehearsalRequest
+    from migrations_app.rehearsals.rehearsed_path import RehearsedPath
     from migrations_app.rehearsals.result import RehearsalResult
-    from migrations_app.rehearsals.way_result import WayResult
     from migrations_app.use_cases.rehearsal_runs.sources import Play
 
 T = TypeVar("T")
@@ -28,13 +28,13 @@ def run(argv: list[str]) -> int:
     """
     options = make_parser().parse_args(argv)
     from migrations_app.readiness.outputs.json_schema import written
+    from migrations_app.rehearsals.rehearsed_path import render_path
     from migrations_app.rehearsals.text import render
-    from migrations_app.rehearsals.way_result import render_way
 
     if options.to is not None:
-        way = _way(options)
-        show(written(way) if options.output == "json" else render_way(way))
-        return Exit.READY if way.finished else Exit.FINDINGS
+        path = _rehearsed(options)
+        show(written(path) if options.output == "json" else render_path(path))
+        return Exit.READY if path.finished else Exit.FINDINGS
     result = _rollout(options)
     show(written(result) if options.output == "json" else render(result))
     return Exit.READY if result.finished else Exit.FINDINGS
@@ -89,8 +89,8 @@ def _rollout(options: argparse.Namespace) -> "RehearsalResult":
     return _read_with(options, lambda api, name, on_part: rehearse_cluster(api, request, cluster=name, on_part=on_part))
 
 
-def _way(options: argparse.Namespace) -> "WayResult":
-    from migrations_app.rehearsals.whole_way import WayRequest, rehearse_way
+def _rehearsed(options: argparse.Namespace) -> "RehearsedPath":
+    from migrations_app.rehearsals.path_rehearsal import PathRehearsalRequest, rehearse_path
 
     if options.fail:
         raise InvalidInput("goes with --action only", where="--fail")
@@ -101,8 +101,8 @@ def _way(options: argparse.Namespace) -> "WayResult":
             raise InvalidInput(f"{text[:60]!r} is not ACTION.NAME=VALUE", where="--set")
         name, value = _parameter(assignment, action)
         parameters.setdefault(action, {})[name] = value
-    request = WayRequest(options.to, _limits(options), options.seed, parameters)
-    return _read_with(options, lambda api, name, on_part: rehearse_way(api, request, cluster=name, on_part=on_part))
+    request = PathRehearsalRequest(options.to, _limits(options), options.seed, parameters)
+    return _read_with(options, lambda api, name, on_part: rehearse_path(api, request, cluster=name, on_part=on_part))
 
 
 def _read_with(options: argparse.Namespace, play: "Play[T]") -> T:

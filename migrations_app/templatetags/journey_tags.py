@@ -132,7 +132,7 @@ def kind_word(kind: str) -> str:
 
 
 @register.filter
-def way_word(how: str) -> str:
+def undo_word(how: str) -> str:
     """Returns how a step is undone."""
     return WAYS.get(how, how)
 

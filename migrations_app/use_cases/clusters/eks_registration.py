@@ -31,7 +31,7 @@ from migrations_app.use_cases.clusters.connection_check import ConnectionTest, c
 from migrations_app.use_cases.clusters.registration import Details, draft_used, found_cluster, new_row, stored
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
-from migrations_app.use_cases.runtime.connections import eks_way, entry_of
+from migrations_app.use_cases.runtime.connections import connect_to_eks, entry_of
 
 GOOD_FOR = timedelta(days=7)
 LONGEST = 4000
@@ -177,9 +177,9 @@ def prove(entry: ClusterAccountAccess) -> None:
 
 
 def described(entry: ClusterAccountAccess, place: AwsPlace) -> Connection:
-    """The cluster as AWS describes it; `context` is its ARN. Raises InvalidInput and ReadError as `eks_way` does."""
+    """The cluster as AWS describes it; `context` is its ARN. Raises InvalidInput, ReadError as `connect_to_eks`."""
     try:
-        with eks_way(entry, _complete(place, entry)) as (connection, _):
+        with connect_to_eks(entry, _complete(place, entry)) as (connection, _):
             return connection
     except (Forbidden, InvalidInput) as wrong:
         raise _of_the_form(wrong) from None
@@ -207,7 +207,7 @@ def try_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: boo
 
 def _test_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
     try:
-        with eks_way(entry, _complete(place, entry)) as (connection, token):
+        with connect_to_eks(entry, _complete(place, entry)) as (connection, token):
             test = (
                 check_server(connection, token=token)
                 if with_server

@@ -71,7 +71,7 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
         yield SampleWriter(cluster.pk)
         return
     with (
-        _way(cluster, user=user, acting=True) as (connection, token, line),
+        _connection_of(cluster, user=user, acting=True) as (connection, token, line),
         closing(
             open_writer(connection, reach=network_policy(), limits=within or limits(), token=token, line=line)
         ) as writer,
@@ -88,7 +88,7 @@ def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purp
     agent forwards what its roles for helm allow, in the namespace that it was installed for.
     """
     with (
-        _way(cluster, user=user, acting=True) as (connection, token, line),
+        _connection_of(cluster, user=user, acting=True) as (connection, token, line),
         closing(
             Transport(connection, reach=network_policy(), limits=within, token=token, purpose=purpose, line=line)
         ) as transport,
@@ -100,19 +100,24 @@ def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purp
 
 
 @contextmanager
-def _way(cluster: Cluster, *, user: str, acting: bool) -> Iterator[tuple[Connection, TokenSource | None, Line | None]]:
+def _connection_of(
+    cluster: Cluster, *, user: str, acting: bool
+) -> Iterator[tuple[Connection, TokenSource | None, Line | None]]:
     """The server, with a token source or a line if it needs one. Raises as `connect_writer`."""
     if cluster.source == Cluster.Source.EKS:
-        with eks_way(_entry(cluster, user=user, action="act"), read_place(cluster.eks_arn)) as (connection, token):
+        with connect_to_eks(_entry(cluster, user=user, action="act"), read_place(cluster.eks_arn)) as (
+            connection,
+            token,
+        ):
             yield connection, token, None
     elif cluster.source == Cluster.Source.IN_CLUSTER:
         yield in_cluster(), None, None
     elif cluster.source == Cluster.Source.AGENT:
-        way = agent_line(cluster, keys=keys())
-        if acting and not way.acts:
+        agent = agent_line(cluster, keys=keys())
+        if acting and not agent.acts:
             words = "its agent was installed to read only"
             raise InvalidInput(words, where=cluster.name, code="read_only")
-        yield way.connection, None, way.line
+        yield agent.connection, None, agent.line
     else:
         yield read_kubeconfig(unsealed(cluster), context=cluster.context), None, None
 
@@ -165,7 +170,7 @@ def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> Clust
 
 
 @contextmanager
-def eks_way(entry: ClusterAccountAccess, place: AwsPlace) -> Iterator[tuple[Connection, TokenSource]]:
+def connect_to_eks(entry: ClusterAccountAccess, place: AwsPlace) -> Iterator[tuple[Connection, TokenSource]]:
     """Yields the connection to an EKS cluster's API server, as AWS describes it, and a token source for it (T21).
 
     Raises ReadError if AWS does not answer, InvalidInput if its answer cannot be used.
@@ -197,7 +202,7 @@ def limits() -> ClientLimits:
 @contextmanager
 def _connect_eks(cluster: Cluster, *, user: str, within: ClientLimits) -> Iterator[ClusterApi]:
     with (
-        eks_way(_entry(cluster, user=user, action="scan"), read_place(cluster.eks_arn)) as (connection, token),
+        connect_to_eks(_entry(cluster, user=user, action="scan"), read_place(cluster.eks_arn)) as (connection, token),
         closing(open_live(connection, reach=network_policy(), limits=within, token=token)) as api,
     ):
         yield api
@@ -211,8 +216,8 @@ def _opened(cluster: Cluster, within: ClientLimits) -> ClusterApi:
     if cluster.source == Cluster.Source.IN_CLUSTER:
         return open_live(in_cluster(), reach=network_policy(), limits=within)
     if cluster.source == Cluster.Source.AGENT:
-        way = agent_line(cluster, keys=keys())
-        return open_live(way.connection, reach=network_policy(), limits=within, line=way.line)
+        agent = agent_line(cluster, keys=keys())
+        return open_live(agent.connection, reach=network_policy(), limits=within, line=agent.line)
     connection = read_kubeconfig(unsealed(cluster), context=cluster.context)
     return open_live(connection, reach=network_policy(), limits=within)
 

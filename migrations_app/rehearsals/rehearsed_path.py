@@ -18,7 +18,7 @@ _SAID = {
 }
 
 
-class WayStep(RehearsalValue, frozen=True):
+class RehearsedStep(RehearsalValue, frozen=True):
     """One step of a hop. `seconds` is simulated time; `code` and `words` give the reason why it stops or cannot be
     planned.
     """
@@ -33,25 +33,25 @@ class WayStep(RehearsalValue, frozen=True):
     """The ids of the checks that the step has to fix."""
 
 
-class WayHop(RehearsalValue, frozen=True, rename={"target_release": "lands"}):
+class RehearsedHop(RehearsalValue, frozen=True, rename={"target_release": "lands"}):
     """One hop: `unknown` are the ids of blocking checks without an answer."""
 
     hop: str
     starts: str
     target_release: str
-    steps: tuple[WayStep, ...]
+    steps: tuple[RehearsedStep, ...]
     unknown: tuple[str, ...]
     nodes: int
     """The number of nodes at the end of the hop."""
 
     @property
-    def stopped(self) -> WayStep | None:
+    def stopped(self) -> RehearsedStep | None:
         """The step at which the runbook stops; None if the rehearsal continues."""
         last = self.steps[-1] if self.steps else None
         return last if last is not None and last.ends in ("stops", "not_planned") else None
 
 
-class WayResult(RehearsalValue, frozen=True):
+class RehearsedPath(RehearsalValue, frozen=True):
     """`finished`: every rollout of every hop ended, and every blocking check has an answer."""
 
     schema: str
@@ -60,7 +60,7 @@ class WayResult(RehearsalValue, frozen=True):
     target: str
     seed: int
     finished: bool
-    hops: tuple[WayHop, ...]
+    hops: tuple[RehearsedHop, ...]
     seconds: int
     nodes_before: int
     nodes_peak: int | None
@@ -69,13 +69,13 @@ class WayResult(RehearsalValue, frozen=True):
     assumptions: tuple[str, ...]
 
 
-def render_way(result: WayResult) -> str:
+def render_path(result: RehearsedPath) -> str:
     """The whole text; it ends in a line break."""
     return "\n".join(_lines(result)) + "\n"
 
 
-def _lines(result: WayResult) -> Iterator[str]:
-    yield f"{result.cluster}: the way to {result.target} (read {result.taken_at}; seed {result.seed})"
+def _lines(result: RehearsedPath) -> Iterator[str]:
+    yield f"{result.cluster}: the path to {result.target} (read {result.taken_at}; seed {result.seed})"
     for hop in result.hops:
         yield ""
         yield f"Hop {hop.hop}: {hop.starts} to {hop.target_release}"
@@ -99,7 +99,7 @@ def _lines(result: WayResult) -> Iterator[str]:
             yield from (f"  {words}" for words in lines)
 
 
-def _ending(result: WayResult) -> str:
+def _ending(result: RehearsedPath) -> str:
     last = result.hops[-1] if result.hops else None
     if last is None:
         return "Nothing is left to do."

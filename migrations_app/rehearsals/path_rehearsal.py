@@ -32,8 +32,8 @@ from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
 from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import PARTS, is_ours, read_objects
+from migrations_app.rehearsals.rehearsed_path import SCHEMA, RehearsedHop, RehearsedPath, RehearsedStep, StepEnd
 from migrations_app.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
-from migrations_app.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
 from migrations_app.twin.ports.reading import TwinReader
 
 NOTHING_TO_DO = "nothing_to_do"
@@ -43,7 +43,7 @@ POOLS = "nodepools.karpenter.sh"
 
 
 @dataclass(frozen=True, slots=True)
-class WayRequest:
+class PathRehearsalRequest:
     """The rehearsal to run: up to this release, minor or hop, or to the newest release; under these limits."""
 
     target: str | None = None
@@ -54,9 +54,9 @@ class WayRequest:
 
 
 @reduced_garbage_collection()
-def rehearse_way(
-    api: ClusterApi, request: WayRequest, *, cluster: str, on_part: ProgressListener | None = None
-) -> WayResult:
+def rehearse_path(
+    api: ClusterApi, request: PathRehearsalRequest, *, cluster: str, on_part: ProgressListener | None = None
+) -> RehearsedPath:
     """Reads the cluster and plays all hops. Raises InvalidInput for an invalid target or a cluster without an upgrade
     path, ReadError.
     """
@@ -66,21 +66,21 @@ def rehearse_way(
     stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=Failure())
     del reading
     read = (name for name, _ in PARTS if name != "crds" and isinstance(collected.inventory.part(name), Seen))
-    return _Way(request, collected, stage, tuple(read)).result(around)
+    return _PathRehearsal(request, collected, stage, tuple(read)).result(around)
 
 
 @dataclass(slots=True)
-class _Way:
+class _PathRehearsal:
     """The cluster during the rehearsal: what is not on the twin is in the inventory of `collected`."""
 
-    request: WayRequest
+    request: PathRehearsalRequest
     collected: CollectResult
     stage: RehearsalStage
     read: tuple[str, ...]
     """The names of the parts that are on the twin."""
-    hops: list[WayHop] = field(default_factory=list)
+    hops: list[RehearsedHop] = field(default_factory=list)
 
-    def result(self, around: Surroundings) -> WayResult:
+    def result(self, around: Surroundings) -> RehearsedPath:
         before = len(self.stage.simulator.state.nodes)
         path(detect_running_release(self.collected.inventory), target=self.request.target)
         while len(self.hops) < MOST_HOPS and self._goes_on():
@@ -89,7 +89,7 @@ class _Way:
         measured = self.stage.simulator.measurements
         last = self.hops[-1] if self.hops else None
         answered = not any(hop.unknown for hop in self.hops)
-        return WayResult(
+        return RehearsedPath(
             schema=SCHEMA,
             cluster=self.collected.inventory.cluster,
             taken_at=self.collected.inventory.taken_at,
@@ -113,7 +113,7 @@ class _Way:
             return False
         hop = next(iter(runbook(report).hops), None)
         path_hop = self._path_hop()
-        if hop is None or path_hop is None or any(hop.path_hop.name == way_hop.hop for way_hop in self.hops):
+        if hop is None or path_hop is None or any(hop.path_hop.name == played_hop.hop for played_hop in self.hops):
             return False
         played_hop = self._played(hop, path_hop, report=report)
         self.hops.append(played_hop)
@@ -126,11 +126,11 @@ class _Way:
         upgrade_path = path(detect_running_release(inventory), target=self.request.target, kubernetes=minor)
         return next(iter(upgrade_path.hops), None)
 
-    def _played(self, hop: RunbookHop, path_hop: PathHop, *, report: Report) -> WayHop:
+    def _played(self, hop: RunbookHop, path_hop: PathHop, *, report: Report) -> RehearsedHop:
         findings = tuple(check for check in report.checks if check.hop == hop.path_hop.name)
         played = list(self._steps(hop, path_hop, findings=findings, report=report))
         self._refresh()
-        return WayHop(
+        return RehearsedHop(
             hop=hop.path_hop.name,
             starts=hop.starts,
             target_release=hop.path_hop.release,
@@ -141,7 +141,7 @@ class _Way:
 
     def _steps(
         self, hop: RunbookHop, path_hop: PathHop, *, findings: tuple[Finding, ...], report: Report
-    ) -> Iterator[WayStep]:
+    ) -> Iterator[RehearsedStep]:
         """Plays the steps up to the one that stops. The first step that brings the release or its CRDs marks the
         upgrade.
         """
@@ -157,22 +157,22 @@ class _Way:
             if brings and not is_upgraded:
                 self._upgrade(findings, path_hop)
                 is_upgraded = True
-            way_step = self._step(journey_step)
-            yield way_step
-            if way_step.ends in ("stops", "not_planned"):
+            step = self._step(journey_step)
+            yield step
+            if step.ends in ("stops", "not_planned"):
                 return
         if not is_upgraded:
             self._upgrade(findings, path_hop)
 
-    def _step(self, journey_step: JourneyStep) -> WayStep:
+    def _step(self, journey_step: JourneyStep) -> RehearsedStep:
         action = registry.find(journey_step.action) if journey_step.action else None
         if journey_step.kind == "wait":
             wait_for(self.stage, journey_step.seconds)
-            return _way_step(journey_step, ends="waits", seconds=journey_step.seconds)
+            return _rehearsed_step(journey_step, ends="waits", seconds=journey_step.seconds)
         if journey_step.kind != "rollout" or action is None or action.needs_chart or action.role:
-            return _way_step(journey_step, ends="by_others")
+            return _rehearsed_step(journey_step, ends="by_others")
         if restarts_workloads(action):
-            return _way_step(
+            return _rehearsed_step(
                 journey_step, ends="by_others", code="not_played", words="changes of workloads are not played"
             )
         self._refresh()
@@ -187,14 +187,14 @@ class _Way:
             )
         except KarpdashError as reason:
             if reason.code == NOTHING_TO_DO:
-                return _way_step(journey_step, ends="played", words=reason.message, code=reason.code)
+                return _rehearsed_step(journey_step, ends="played", words=reason.message, code=reason.code)
             # A step that does not block is skipped, and the runbook continues.
             ends: StepEnd = "not_planned" if journey_step.protects else "by_others"
-            return _way_step(journey_step, ends=ends, code=reason.code, words=reason.message)
+            return _rehearsed_step(journey_step, ends=ends, code=reason.code, words=reason.message)
         played = play(plan, self.stage)
         if played.stopped is None:
-            return _way_step(journey_step, ends="played", seconds=played.seconds)
-        return _way_step(
+            return _rehearsed_step(journey_step, ends="played", seconds=played.seconds)
+        return _rehearsed_step(
             journey_step, ends="stops", seconds=played.seconds, code=played.stopped.code, words=played.stopped.words
         )
 
@@ -251,10 +251,10 @@ def _unanswered(findings: tuple[Finding, ...]) -> Iterator[str]:
             yield finding.id
 
 
-def _way_step(
+def _rehearsed_step(
     journey_step: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = ""
-) -> WayStep:
-    return WayStep(
+) -> RehearsedStep:
+    return RehearsedStep(
         title=journey_step.title,
         action=journey_step.action,
         ends=ends,

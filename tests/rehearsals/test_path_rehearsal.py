@@ -5,8 +5,8 @@ import pytest
 from migrations_app.actions.plan import RolloutLimits
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.errors import InvalidInput
-from migrations_app.rehearsals.way_result import render_way
-from migrations_app.rehearsals.whole_way import WayRequest, rehearse_way
+from migrations_app.rehearsals.path_rehearsal import PathRehearsalRequest, rehearse_path
+from migrations_app.rehearsals.rehearsed_path import render_path
 from migrations_app.samples.fleet import files, find
 from tests.rehearsals.scene import Refusing
 
@@ -16,8 +16,8 @@ EXPIRY = {"taint_and_drift": {"by": "expiry"}}
 
 
 def way(story, target="1.14", **parameters):
-    request = WayRequest(target, LIMITS, parameters=parameters)
-    return rehearse_way(open_bundle(dict(files(find(story)))), request, cluster=story)
+    request = PathRehearsalRequest(target, LIMITS, parameters=parameters)
+    return rehearse_path(open_bundle(dict(files(find(story)))), request, cluster=story)
 
 
 def hops(found):
@@ -32,7 +32,7 @@ def test_it_stops_where_a_person_has_to_decide_first():
     found = way("alpha_030")
     assert hops(found) == [("0.31", "0.31.5", ""), ("0.32", "0.32.10", ""), ("0.33+", "0.37.8", "loss")]
     assert (found.finished, found.hops[-1].stopped.action) == (False, "convert_and_apply")
-    assert "The runbook stops at hop 0.33+: Apply converted" in render_way(found)
+    assert "The runbook stops at hop 0.33+: Apply converted" in render_path(found)
 
 
 def test_what_people_decide_takes_it_to_the_pods_that_must_not_be_evicted():
@@ -63,7 +63,7 @@ def test_the_same_way_is_foretold_twice():
 
 def test_what_blocks_without_an_answer_is_named_and_not_finished():
     api = Refusing(open_bundle(dict(files(find("beta_037")))), "validatingwebhookconfigurations")
-    found = rehearse_way(api, WayRequest("1.0", LIMITS), cluster="shop")
+    found = rehearse_path(api, PathRehearsalRequest("1.0", LIMITS), cluster="shop")
     assert [hop.unknown for hop in found.hops] == [("admission_webhooks_current", "conversion_webhook_resolves")]
     assert (found.finished, way("beta_037", "1.0").finished) == (False, True)
 
