@@ -72,7 +72,7 @@ def action_matches(pattern: str, action: str) -> Tri:
     """Whether an Action element matches the action, ignoring case."""
     pattern, action = pattern.lower(), action.lower()
     if "${" not in pattern:
-        return _glob(pattern, action, many=("*",), single="?")
+        return _text_matches(pattern, action)
     return matches(tokens_of(pattern, _nothing, variables=False, wildcards=True), action)
 
 
@@ -81,8 +81,27 @@ def resource_matches(pattern: str, resource: str, *, look: KeyLookup, variables:
     if pattern.startswith("arn:") and (missing := 5 - _PIECE_OF_ARN.sub("", pattern).count(":")) > 0:
         pattern += ":*" * missing
     if "${" not in pattern:
-        return _glob(pattern, resource, many=("*",), single="?")
+        return _text_matches(pattern, resource)
     return matches(tokens_of(pattern, look, variables=variables, wildcards=True), resource)
+
+
+def _text_matches(pattern: str, text: str) -> bool:
+    """Whether the whole text matches a pattern without variables. Most have no `?`: each part between two stars is
+    then looked for where the part before it ended.
+    """
+    if "?" in pattern:
+        return _glob(pattern, text, many=("*",), single="?")
+    first, *others = pattern.split("*")
+    if not others:
+        return pattern == text
+    place = len(first)
+    for part in others[:-1]:
+        found = text.find(part, place)
+        if found < 0:
+            return False
+        place = found + len(part)
+    last = others[-1]
+    return text.startswith(first) and text.endswith(last) and len(text) - len(last) >= place
 
 
 def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], single: Token) -> bool:

@@ -175,9 +175,10 @@ def rollback_targets(running: Release, *, table: Table = RELEASES) -> tuple[Rele
         return ()
     releases = {
         patch
-        for older in table
-        for patch in older.releases
-        if any(target.accepts(patch) for target in row.rollback_to) and not older.bad_reasons(patch)
+        for target in row.rollback_to
+        if (older := find(target.minor, table=table)) is not None
+        for patch in older.good_releases
+        if target.accepts(patch)
     }
     return tuple(sorted(releases, reverse=True))
 

@@ -177,7 +177,7 @@ class MinorRelease:
     """Prefix of image tags and OCI chart versions: "v" before 0.35."""
     sources: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def order(self) -> tuple[int, int]:
         return minor_order(self.minor)
 
@@ -190,10 +190,15 @@ class MinorRelease:
     def newest(self) -> Release:
         return self.releases[-1]
 
+    @cached_property
+    def good_releases(self) -> tuple[Release, ...]:
+        """The known patches that are not known to be bad, oldest first."""
+        return tuple(patch for patch in self.releases if not self.bad_reasons(patch))
+
     @property
     def newest_good(self) -> Release | None:
         """The newest patch that is not known to be bad; None if all are."""
-        return next((patch for patch in reversed(self.releases) if not self.bad_reasons(patch)), None)
+        return self.good_releases[-1] if self.good_releases else None
 
     def knows(self, candidate: Release) -> bool:
         """Whether exactly that patch is in the table."""

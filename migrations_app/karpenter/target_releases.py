@@ -28,9 +28,9 @@ def best_patch(row: MinorRelease, *, kubernetes: str | None) -> Release | None:
     """The newest patch that is not known to be bad, preferring those that support that Kubernetes; None if all are
     bad.
     """
-    good = [patch for patch in row.releases if not row.bad_reasons(patch)]
-    fitting = [patch for patch in good if kubernetes and row.kubernetes_window(patch).holds(kubernetes)]
-    return max(fitting or good, default=None)
+    newest_first = reversed(row.good_releases)
+    fitting = (patch for patch in newest_first if kubernetes and row.kubernetes_window(patch).holds(kubernetes))
+    return next(fitting, row.newest_good)
 
 
 def best_in(rows: Table, *, kubernetes: str | None, oldest_first: bool = False) -> Release | None:

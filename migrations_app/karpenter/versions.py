@@ -88,6 +88,7 @@ def is_within(running: Release, *, first: str, last: str) -> bool:
     return release(first) <= running <= release(last)
 
 
+@lru_cache(maxsize=4096)  # compared hundreds of thousands of times in one evaluation
 def minor_order(minor: str) -> tuple[int, int]:
     """A sort key for minors: (major, minor) as integers. Raises ValueError if the text is not a minor."""
     major, _, number = minor.partition(".")
