@@ -4,7 +4,7 @@ import pytest
 
 from tests.bench.fleet_scene import Size, scene, wait_until_all_were_scanned
 
-SIZE = Size(clusters=40, hanging=8, interval=30)
+SIZE = Size(clusters=20, hanging=4, interval=30)
 FAILED = """
     SELECT DISTINCT c.name LIKE 'hang%', s.error_code FROM migrations_app_scan s
     JOIN migrations_app_cluster c ON c.id = s.cluster_id WHERE s.state = 'failed'
@@ -18,7 +18,7 @@ DOWN = "SELECT count(*) FROM migrations_app_cluster WHERE name LIKE 'hang%' AND 
 @pytest.mark.postgres
 @pytest.mark.redis
 @pytest.mark.timeout(2400)
-def test_forty_clusters_of_which_eight_hang() -> None:
+def test_twenty_clusters_of_which_four_hang() -> None:
     with scene(SIZE) as made:
         wait_until_all_were_scanned(made, times=2, seconds=120)
         assert made.rows(FAILED) == [(True, "timeout")]

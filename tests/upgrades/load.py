@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-PAUSE = 0.05
+PAUSE = 0.2
+"""Seconds between two requests of each kind. Shorter ones keep two processors busy and find no more."""
 SECONDS = 120.0
 PORTS = tuple[int, ...]
 
