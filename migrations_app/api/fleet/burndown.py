@@ -64,7 +64,7 @@ class ProjectedEndShownSerializer(StructSerializer):
     struct = ProjectedEnd
 
 
-class ProgressHalvesSerializer(StructSerializer):
+class WayShownSerializer(StructSerializer):
     """How much of both conversions is done and when they end, as on the progress page. `done` is unknown if nothing was
     read; `end` has a day for the outcome `falling` only, and for `too_little` what is missing."""
 
