@@ -6,11 +6,11 @@ import pytest
 import schemathesis
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
+from django.db import close_old_connections, transaction
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as examples
-from pytest_django import Settings
+from pytest_django import DjangoDbBlocker, Settings
 from schemathesis.specs.openapi.checks import missing_required_header, negative_data_rejection, positive_data_acceptance
 
 from migrations_app.api import events
@@ -18,7 +18,7 @@ from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from tests.access.stage import ROLES, SUBJECTS, Stage, set_up
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 # What a role may not is refused before anything is looked at, so these three say nothing here.
 EXCLUDED = [missing_required_header, negative_data_rejection, positive_data_acceptance]
 THINGS = {
@@ -30,11 +30,18 @@ schema = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=Non
 schema.app = get_wsgi_application()
 
 
-@pytest.fixture
-def stage(db: None, settings: Settings) -> Stage:
+@pytest.fixture(scope="module")
+def stage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Stage]:
+    """Made once for the module; what a test changes is rolled back with the test."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield set_up()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(autouse=True)
+def _many_requests(settings: Settings) -> None:
     settings.API_BURST = 1_000_000
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    return set_up()
 
 
 @pytest.fixture(autouse=True)
