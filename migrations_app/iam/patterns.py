@@ -13,7 +13,7 @@ from migrations_app.iam.three_valued_logic import Tri, all_of
 KeyLookup = Callable[[str], tuple[str, ...] | None]
 
 _PIECE = re.compile(r"\$\{([^{}]*)\}|.", re.DOTALL)
-_DEFAULTED = re.compile(r"([^,]*?)\s*,\s*'([^']*)'\s*")
+_DEFAULTED = re.compile(r"([^,]*),\s*'([^']*)'\s*")
 
 
 class Wild(Enum):
@@ -53,7 +53,7 @@ def _value(name: str, look: KeyLookup, *, variables: bool) -> Tokens | None:
     if not variables:  # documents of version 2008 have no variables: the text is literal
         return tuple(f"${{{name}}}")
     defaulted = _DEFAULTED.fullmatch(name)
-    sent = look(defaulted[1] if defaulted else name)
+    sent = look(defaulted[1].rstrip() if defaulted else name)
     if sent == ():
         return tuple(defaulted[2]) if defaulted else None
     return tuple(sent[0]) if sent is not None and len(sent) == 1 else (Wild.HOLE,)

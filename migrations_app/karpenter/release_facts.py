@@ -145,7 +145,9 @@ OWN_BOOTSTRAPS: Final = (
 )
 """P@v1.14.1:website/content/en/preview/concepts/nodeclasses.md: user data is merged before Karpenter's own part."""
 
-_OWN_CONFIG: Final = re.compile(r"nodeadm init\b[^\n;&|]*?\s(?:-c|--config-source)(?:\s+|=)[\"']?(?!imds:)\S")
+_OWN_CONFIG: Final = re.compile(
+    r"nodeadm init\b(?:(?!nodeadm init\b)[^\n;&|])*?\s(?:-c|--config-source)(?:\s++|=)[\"']?+(?!imds:)\S"
+)
 """nodeadm reads the instance's user data unless another source is given; only in user data does Karpenter's part add
 the taint. P@v1.8.3:pkg/providers/amifamily/bootstrap/nodeadm.go (registerWithTaints)."""
 _BOTTLEROCKET: Final = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-[0-9a-f]+)?(?!\d)", re.ASCII)

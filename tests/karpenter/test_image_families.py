@@ -32,6 +32,8 @@ def test_patches_that_insist_are_in_the_tables():
         ("AL2023", "nodeadm init", ""),
         ("AL2023", "nodeadm init -c imds://user-data --skip run\ncurl -c file:///x", ""),
         ("AL2023", "nodeadm init; tar -c x", ""),
+        ("AL2023", 'nodeadm init -c "imds://user-data"', ""),
+        ("AL2023", "nodeadm init --help; nodeadm init -c x", "nodeadm init"),
         ("AL2023", "/etc/eks/bootstrap.sh", ""),
         ("Bottlerocket", "[settings]", ""),
         ("AL2", "", ""),

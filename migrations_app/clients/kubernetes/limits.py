@@ -25,6 +25,8 @@ class ClientLimits:
     longest_pause_seconds: float = 5.0
     retry_after_seconds: float = 30.0
     page_bytes: int = 64 * MIB
+    page_commas: int = 1_000_000
+    """Counted before a page is decoded: each object costs some 70 bytes of memory, even one that is written as `0,`."""
     in_flight_bytes: int = 80 * MIB
     """Bodies being read at one moment, over all threads: a hostile server cannot multiply the page limit (T06)."""
     ahead_bytes: int = 8 * MIB

@@ -12,7 +12,7 @@ from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resol
 from migrations_app.clients.kubernetes import discovery, watching
 from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served
 from migrations_app.clients.kubernetes.connection import Connection
-from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
+from migrations_app.clients.kubernetes.limits import DEFAULT, MIB, ClientLimits
 from migrations_app.clients.kubernetes.line import Line
 from migrations_app.clients.kubernetes.salvage import parsable_items
 from migrations_app.clients.kubernetes.transport import JSON, TokenSource, Transport
@@ -21,6 +21,8 @@ from migrations_app.karpenter import kinds
 
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _SHRINK = 8
+_MOST_SPLIT = 8 * MIB
+"""A page that cannot be decoded is split into its objects in Python, some seconds for so many bytes."""
 _DISCOVERY_TRIES = 2
 """A group behind a failed extension API server always answers 503; the other groups should not wait for it."""
 
@@ -136,9 +138,10 @@ class LiveApi:
         # The next page is read while the caller processes this one, so server and client work in parallel.
         with _Prefetch() as prefetch:
             pagination = _Pagination(self._limits.pages)
-            body, size = self._page(resource, "", size=resource.page_size)
+            token = ""
+            body, size = self._page(resource, token, size=resource.page_size)
             while True:
-                list_page = _decoded(body, resource)
+                list_page, size = self._decodable(body, resource, token=token, size=size)
                 token = pagination.follow(list_page)
                 read = partial(self._page, resource, token, size=size)
                 next_page = prefetch.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
@@ -173,6 +176,16 @@ class LiveApi:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise InvalidResponse("the server's access review is not a valid answer of an API server") from None
 
+    def _decodable(self, body: bytearray, resource: Resource, *, token: str, size: int) -> tuple[_ListPage, int]:
+        """The decoded page and its size: if it is too large to be split, it is requested in smaller ones."""
+        while True:
+            try:
+                return _decoded(body, resource), size
+            except TooLarge:
+                if size <= self._limits.smallest_page:
+                    raise
+            body, size = self._page(resource, token, size=max(self._limits.smallest_page, size // _SHRINK))
+
     def _page(self, resource: Resource, token: str, *, size: int) -> PageBody:
         """The body of one page and the page size used: if a page is too large, it is requested in smaller ones."""
         while True:
@@ -180,6 +193,8 @@ class LiveApi:
                 answer = self._transport.get(
                     resource.path, _query(resource, token, size=size), verb="list", accept=JSON
                 )
+                if answer.body.count(b",") > self._limits.page_commas:
+                    raise TooLarge("the answer lists more values than the limit of a page")
             except TooLarge as reason:
                 if size <= self._limits.smallest_page or reason.code == "scan_too_large":
                     raise
@@ -215,6 +230,8 @@ def _decoded_or_salvaged(body: bytearray) -> _ListPage:
     try:
         return _lists.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        if len(body) > _MOST_SPLIT:
+            raise TooLarge("the answer cannot be decoded, and is too large to be split into its objects") from None
         parts = parsable_items(body)
         if parts is None:
             raise

@@ -32,7 +32,7 @@ LINES_AROUND: Final = 3
 LONGEST_TITLE: Final = 120
 UNKNOWN_ORIGIN: Final = GitOrigin("", "")
 _NOT_IN_BRANCHES: Final = re.compile(r"[^a-z0-9]+")
-_KIND_OF_SECRET: Final = re.compile(r"""(?m)^\s*(?:-\s*)?["']?kind["']?\s*:\s*["']?Secret\b""")
+_KIND_OF_SECRET: Final = re.compile(r"""(?m)^[ \t]*(?:-[ \t]*)*["']?kind["']?\s*:\s*["']?Secret\b""")
 
 
 class FileEdit(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from migrations_app.clients.kubernetes.api import ListPage, Resource
-from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
+from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.errors import (
     Expired,
@@ -19,7 +19,6 @@ from migrations_app.errors import (
     ReadError,
     ServerFailed,
     TimedOut,
-    TooLarge,
     Unreachable,
 )
 from migrations_app.inventory.objects.karpenter import NodePool
@@ -203,25 +202,6 @@ def test_an_object_nested_too_deep_is_set_aside_alone() -> None:  # K12
         (found,) = api.pages(PODS)
     good, bad = read_items(found.items, NodePool)
     assert ([each.name for each in good], [each.kind for each in bad]) == (["good"], ["NodePool"])
-
-
-def test_objects_too_large_for_one_page_come_in_smaller_ones() -> None:
-    def script(request: Request, wire: Wire) -> None:
-        size, start = int(request.query["limit"]), int(request.query.get("continue", "0"))
-        end = min(start + size, 200)
-        wire.answer(page(*(f"{number:0>9000}" for number in range(start, end)), token=str(end) if end < 200 else ""))
-
-    with live(script, limits=ClientLimits(page_bytes=MIB)) as (api, evil):
-        assert len(names(api.pages(Resource("", "v1", "pods")))) == 200
-    assert [request.query["limit"] for request in evil.requests] == ["500", "62", "62", "62", "62"]
-
-
-def test_one_object_beyond_all_limits_is_too_large() -> None:
-    script = book(page("x" * 2 * MIB))
-    assert how_it_ends(script, limits=ClientLimits(page_bytes=MIB), resource=Resource("", "v1", "pods")) == (
-        TooLarge,
-        "too_large",
-    )
 
 
 @pytest.mark.parametrize(

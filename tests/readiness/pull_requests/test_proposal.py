@@ -74,6 +74,7 @@ def test_what_is_in_no_file_and_what_belongs_beside_it_is_told():
         ({"a.yaml": POOL.format("shop"), "b.yaml": POOL.format("shop")}, "in_several_files"),
         ({"a.yaml": POOL.format("shop").replace("10", "20")}, "nothing_to_change"),
         ({"a.yaml": POOL.format("shop") + "---\nkind: Secret\n"}, "secret_in_file"),
+        ({"a.yaml": POOL.format("shop") + "---\nkind:\n  Secret\n"}, "secret_in_file"),
         ({"a.yaml": POOL.format("shop").replace("spec:", "spec: &a") + "more: *a\n"}, "edit_refused"),
     ],
 )
