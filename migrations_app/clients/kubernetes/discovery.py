@@ -14,6 +14,8 @@ AGGREGATED = ",".join(
 )
 ACCEPT = f"{AGGREGATED},application/json"
 MOST_GROUP_VERSIONS = 1000
+MOST_COMMAS = 200_000
+"""In one answer, counted before it is decoded: a resource may be written as `{},` and takes 200 bytes of memory."""
 
 T = TypeVar("T")
 DiscoveryRequest = Callable[[str, str], bytes | bytearray]
@@ -122,6 +124,8 @@ def _from_discovery(group: _ApiGroup, failed: dict[str, str]) -> Iterator[Served
 
 
 def _decode(body: bytes, kind: type[T]) -> T:
+    if body.count(b",") > MOST_COMMAS:
+        raise InvalidResponse("the server's discovery names too many resources")
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -72,6 +72,8 @@ def read_body(response: urllib3.BaseHTTPResponse, meter: TrafficMeter) -> bytear
             if len(body) + len(piece) > meter.limits.page_bytes:
                 raise TooLarge("the answer is larger than the limit of a page")
             body += piece
+    if body.count(b",") > meter.limits.page_commas:
+        raise TooLarge("the answer lists more values than the limit of a page")
     return body
 
 

@@ -154,3 +154,9 @@ def test_a_long_error_is_cut_and_cleaned() -> None:  # K09, T23
     assert outcome(error) == (ServerFailed, "refused")
     assert len(error.message) < 400
     assert error.message.startswith("/version: HTTP 422: no\ufffd\ufffd[31m\ufffd Bearer (removed) yyy")
+
+
+def test_an_answer_of_nothing_but_small_values_is_left() -> None:
+    limits = ClientLimits(page_commas=1000)
+    script = always(lambda wire: wire.answer(b'{"groups":[' + b"{}," * 1001 + b"{}]}"))
+    assert outcome(failure(script, limits=limits)) == (TooLarge, "too_large")
