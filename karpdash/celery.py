@@ -40,6 +40,8 @@ app.conf.update(
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
+    # Commands in the broker would stop a worker, or its queues, without a trace in any row (T27).
+    worker_enable_remote_control=False,
     task_time_limit=TASK_SECONDS,
     broker_transport_options={
         "visibility_timeout": TASK_SECONDS + 60,

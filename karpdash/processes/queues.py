@@ -45,7 +45,7 @@ LAST_SECONDS = 10
 def worker_command(queue: str, env: Env, *, name: str = "") -> list[str]:
     """Returns the command line of a worker for that queue, or for all queues with `all`."""
     arguments = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
-    arguments += ["--without-heartbeat", "--without-gossip"]
+    arguments += ["--without-heartbeat", "--without-gossip", "--without-mingle"]
     return [sys.executable, *arguments, *_command_options(queue, env), *(("-n", f"{name}@%h") if name else ())]
 
 
@@ -94,6 +94,7 @@ def serve(queue: str, *, name: str, ticking: bool = False) -> int:
         loglevel="WARNING",
         without_heartbeat=True,
         without_gossip=True,
+        without_mingle=True,
         quiet=True,
     )
     worker.start()
