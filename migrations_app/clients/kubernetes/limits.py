@@ -34,6 +34,8 @@ class ClientLimits:
     together.
     """
     scan_bytes: int = 2048 * MIB
+    scan_objects: int = 2_000_000
+    """Listed in one scan: the smallest object takes 30 bytes of an answer, and 400 bytes of memory once it is read."""
     error_bytes: int = 2 * KIB
     pages: int = 4000
     smallest_page: int = 10

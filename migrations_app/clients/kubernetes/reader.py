@@ -142,6 +142,7 @@ class LiveApi:
             body, size = self._page(resource, token, size=resource.page_size)
             while True:
                 list_page, size = self._decodable(body, resource, token=token, size=size)
+                self._transport.meter.take_objects(len(list_page.items or ()))
                 token = pagination.follow(list_page)
                 read = partial(self._page, resource, token, size=size)
                 next_page = prefetch.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)

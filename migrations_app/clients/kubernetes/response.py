@@ -35,6 +35,7 @@ class TrafficMeter:
     requests: int = 0
     total: int = 0
     in_flight: int = 0
+    objects: int = 0
     server_date: str | None = None
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of requests by RBAC verb and status; NO_ANSWER if no response came."""
@@ -57,6 +58,13 @@ class TrafficMeter:
                 raise TooLarge("the scan has read more than its limit", code="scan_too_large")
             if self.in_flight > self.limits.in_flight_bytes:
                 raise TooLarge("the answers in progress together are larger than the limit")
+
+    def take_objects(self, count: int) -> None:
+        """Counts listed objects. Raises TooLarge if the scan exceeds its limit."""
+        with self._lock:
+            self.objects += count
+            if self.objects > self.limits.scan_objects:
+                raise TooLarge("the scan has read more objects than its limit", code="scan_too_large")
 
     def release(self, count: int) -> None:
         with self._lock:

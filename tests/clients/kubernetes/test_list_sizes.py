@@ -1,13 +1,16 @@
 """K09, T06: a page that is too large, in bytes or in values, comes in smaller ones, or not at all."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
 from migrations_app.errors import TooLarge
 from tests.clients.kubernetes.rig import PATIENT
-from tests.clients.kubernetes.test_lists import book, how_it_ends, live, names, page
+from tests.clients.kubernetes.test_lists import PODS, book, how_it_ends, live, names, page
 from tests.fakes.evilk8s import Request, Script, Wire
 
 
@@ -57,6 +60,19 @@ def test_a_large_page_with_an_object_that_cannot_be_read_comes_in_smaller_ones()
     with live(shrinking(with_a_surrogate)) as (api, evil):
         assert sum(len(found.items) for found in api.pages(Resource("", "v1", "pods"))) == 200
     assert [request.query["limit"] for request in evil.requests] == ["500", "62", "62", "62", "62"]
+
+
+def test_a_list_of_ever_more_objects_ends_at_the_limit_of_the_scan() -> None:  # T06
+    def script(request: Request, wire: Wire) -> None:
+        number = int(request.query.get("continue", "0"))
+        wire.answer(page(*(f"a-{number}-{at}" for at in range(500)), token=str(number + 1)))
+
+    with live(script, limits=replace(PATIENT, scan_objects=2_000)) as (api, evil):
+        for _ in range(2):  # and no other list of the scan is begun again
+            with pytest.raises(TooLarge) as caught:
+                list(api.pages(PODS))
+            assert caught.value.code == "scan_too_large"
+    assert len([request for request in evil.requests if "continue" not in request.query]) == 2
 
 
 def test_one_object_beyond_all_limits_is_too_large() -> None:
