@@ -116,7 +116,7 @@ def changed(items: Iterable[Item]) -> list[Item]:
 def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
     """A card for each object, most urgent first. Ids are unique on the page."""
     order = [look.id for look in OUTCOMES]
-    ids: set[str] = set()
+    ids: dict[str, int] = {}
     converted_cards = []
     lines_left = MOST_LINES
     for item in sorted(items, key=lambda entry: order.index(outcome(entry).id)):
@@ -186,12 +186,14 @@ def _cut(words: Sequence[str], start: int, *, end: int) -> ChangedText:
     return ChangedText("".join(words[:start]), "".join(words[start:stop]), "".join(words[stop:]))
 
 
-def _free_id(item: Item, ids: set[str]) -> str:
-    """Returns an id such as `provisioner-default`, with a number behind it if that id is already taken."""
+def _free_id(item: Item, ids: dict[str, int]) -> str:
+    """Returns an id such as `provisioner-default`, with a number behind it if that id is already taken. `ids` has the
+    ids that are taken, each with the last number behind it."""
     slug = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
-    name, number = slug, 1
+    name, number = slug, ids.get(slug, 1)
     while name in ids:
         number += 1
         name = f"{slug}-{number}"
-    ids.add(name)
+    ids[name] = 1
+    ids[slug] = number
     return name

@@ -1,5 +1,7 @@
 """Cards, outcomes and lines of a conversion, as values."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
 from migrations_app.web.clusters import conversion_cards
 from migrations_app.web.clusters.conversion_cards import ChangedText, cards, changed, outcome, tally
+from tests.house.growth import assert_linear
 from tests.web.clusters.conversions import BETA, BROKEN, POOL, TEMPLATE
 
 
@@ -50,6 +53,20 @@ def test_ids_are_unique_and_safe():
     found = [card.id for card in cards(items(*odd))]
     assert len(set(found)) == len(odd)
     assert all(set(one) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for one in found)
+
+
+def test_ids_that_are_taken_are_counted_on():
+    named = [{**POOL, "metadata": {"name": name}} for name in ("a", "a", "a", "a-2", "a-2")]
+    ids = [card.id.removeprefix("provisioner-") for card in cards(items(*named))]
+    assert sorted(ids) == ["a", "a-2", "a-2-2", "a-2-3", "a-3"]
+
+
+def test_many_objects_of_one_name_cost_no_more_than_their_number():  # T04, T29
+    def shown(size: int) -> Callable[[], object]:
+        same = items(*[{"apiVersion": "v1", "kind": "x"}] * size)
+        return lambda: cards(same)
+
+    assert_linear(shown, sizes=(80, 160, 320))
 
 
 def test_the_tally_counts_every_card():
