@@ -174,9 +174,9 @@ def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[st
     if len(likely) > MOST_FILES:
         words = f"{len(likely)} YAML files were found, and at most {MOST_FILES} are read: name the file, or its folder"
         raise InvalidInput(words, code="too_many_files", where="path")
-    read = {name: host.text(content) for name, content in likely.items()}
-    small_texts = {name: text for name, text in read.items() if len(text) <= MOST_BYTES}
-    return {name: text for name, text in small_texts.items() if exact or may_hold(name, text)}
+    # One by one, so that no more than one file that is too large is held at a time.
+    read = ((name, host.text(content)) for name, content in likely.items())
+    return {name: text for name, text in read if len(text) <= MOST_BYTES and (exact or may_hold(name, text))}
 
 
 def proposal_of(row: PullRequest) -> Proposal:
