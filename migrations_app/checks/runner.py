@@ -38,6 +38,10 @@ EVIDENCE_BYTES = 150_000
 1 MB."""
 
 
+EVIDENCE_TEXT = 2_000
+"""The longest text of stored evidence, in characters: one long value must not displace the evidence of all others."""
+
+
 _STATUSES: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], Status], ...] = (
     (Unknown, "unknown"),
     (LowerBound, "unknown"),
@@ -88,13 +92,26 @@ def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
 
 
 def within_size_limit(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings, each with so few rows of evidence that all together stay below EVIDENCE_BYTES."""
+    """The findings, with texts of evidence cut to EVIDENCE_TEXT, and each with so few rows of it that all together
+    stay below EVIDENCE_BYTES."""
+    findings = tuple(map(_with_short_texts, findings))
     most = EVIDENCE_KEPT
     while most > 1 and sum(len(msgspec.json.encode(finding.evidence[:most])) for finding in findings) > EVIDENCE_BYTES:
         most //= 2
     if most == EVIDENCE_KEPT:
         return findings
     return tuple(msgspec.structs.replace(finding, evidence=finding.evidence[:most]) for finding in findings)
+
+
+def _with_short_texts(finding: Finding) -> Finding:
+    rows = tuple(map(_short, finding.evidence))
+    return finding if rows == finding.evidence else msgspec.structs.replace(finding, evidence=rows)
+
+
+def _short(row: Evidence) -> Evidence:
+    texts = {"path": row.path, "seen": row.seen, "wanted": row.wanted}
+    cut = {name: f"{text[: EVIDENCE_TEXT - 1]}…" for name, text in texts.items() if len(text) > EVIDENCE_TEXT}
+    return msgspec.structs.replace(row, **cut) if cut else row
 
 
 def answer(check: Check, case: CheckContext, *, asked: ReportedCauses = NONE_REPORTED) -> CheckAnswer:

@@ -16,7 +16,7 @@ from migrations_app.checks.base import (
     Unknown,
 )
 from migrations_app.checks.registry import all_checks
-from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, ReportedCause, run
+from migrations_app.checks.runner import EVIDENCE_BYTES, EVIDENCE_KEPT, EVIDENCE_TEXT, ReportedCause, run
 from migrations_app.checks.runner import answer as answer_of
 from migrations_app.inventory.parts import UnparsableObject
 from tests.builders.clusters import a_cluster, case_at
@@ -144,9 +144,26 @@ def test_evidence_of_a_hop_is_bounded_as_a_whole():
     assert sum(len(msgspec.json.encode(finding.evidence)) for finding in found) <= EVIDENCE_BYTES
 
 
-def test_one_row_is_kept_however_long_it_is():
-    found = answer(a_check(Evidence(kind="Node", name="n", seen="x" * EVIDENCE_BYTES), ROW))
-    assert (len(found.evidence), found.evidence_total) == (1, 2)
+def test_a_long_text_is_cut_and_displaces_no_other_evidence():  # T06
+    long = "x" * EVIDENCE_BYTES
+    odd, many = (Evidence(kind="Node", name="n", path=long, seen=long, wanted=long), ROW), [ROW] * EVIDENCE_KEPT
+    cut, kept = run([a_check(*odd), a_check(*many)], case_at("1.0", a_cluster()))
+    first = cut.evidence[0]
+    assert {first.path, first.seen, first.wanted} == {"x" * (EVIDENCE_TEXT - 1) + "…"}
+    assert (cut.evidence[1], len(kept.evidence)) == (ROW, EVIDENCE_KEPT)
+
+
+def test_a_long_text_reaches_the_remedy_whole():
+    told: list[str] = []
+
+    def advise(_case: object, evidence: tuple[Evidence, ...]) -> tuple[()]:
+        told.append(evidence[0].seen)
+        return ()
+
+    check = a_check(Evidence(kind="Node", name="n", seen="x" * EVIDENCE_BYTES))
+    check.advise(advise)
+    answer(check)
+    assert told == ["x" * EVIDENCE_BYTES]
 
 
 def test_an_object_that_was_set_aside_leaves_a_pass_unknown_and_a_count_a_bound():
