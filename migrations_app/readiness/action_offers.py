@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from migrations_app.actions.base import Action, Parameter
 from migrations_app.actions.changes import Risk
@@ -59,16 +60,19 @@ def offers(
     held: str = "",
     by_helm: bool = False,
     by_delivery: bool = False,
+    findings: Iterable[Finding] | None = None,
     actions: Iterable[Action] | None = None,
     checks: Iterable[Check] | None = None,
 ) -> tuple[Offer, ...]:
     """Returns one offer for each action: enabled ones first, destructive ones last, then by label.
 
+    `findings` are those that count, such as the ones of a single upgrade; all of the report if they are not given.
     `by_helm`: installation and policy allow runs of helm, which no check asks for; `by_delivery`: they allow upgrades
     by changing the object of Flux or Argo CD. `held` is a reason that disables every action; it comes before the
     reasons of a single action. Without a report nothing is enabled.
     """
     every_check = tuple(all_checks() if checks is None else checks)
+    judged = report if report is None or findings is None else structs.replace(report, checks=tuple(findings))
     resolving = _checks_by_action(every_check)
     offered_actions = [action for action in (all_actions() if actions is None else actions) if action.id != ROLL_BACK]
     helm_reason = "" if by_helm or report is None else NOT_BY_HELM
@@ -76,7 +80,7 @@ def offers(
     rows = [
         _offer(
             action,
-            report,
+            judged,
             named=resolving.get(action.id, {}),
             held=held or (helm_reason if action.needs_helm else delivery_reason if action.needs_edits else ""),
         )

@@ -63,6 +63,13 @@ def test_the_largest_count_of_several_checks_is_said():
     )  # fmt: skip
 
 
+def test_the_findings_of_one_upgrade_are_counted_alone():
+    near, far = a_finding("hop_crds_installed"), a_finding("hop_crds_installed", hop="1.0", evidence_total=5)
+    told = {name: offers(report(near, far), findings=rows) for name, rows in (("near", (near,)), ("none", ()))}
+    labels = {name: next(one.label for one in rows if one.action_id == "upgrade_crds") for name, rows in told.items()}
+    assert labels == {"near": "Upgrade 2 CRDs to the next release", "none": find("upgrade_crds").title}
+
+
 @pytest.mark.parametrize(
     ("checks", "why"),
     [

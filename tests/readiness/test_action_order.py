@@ -32,15 +32,83 @@ def test_every_action_has_its_place():
 
 
 def test_only_the_first_step_that_is_possible_is_current():
-    path = action_path([an_offer("remove_legacy"), an_offer("upgrade_crds", enabled=False), an_offer("roll_nodes")])
-    assert [(step.title, step.outside, step.current) for step in path.steps] == [
-        ("CRDs", False, False), ("Controller", True, False), ("Nodes", False, True), ("Clean up", False, False),
+    steps = action_path(
+        [an_offer("remove_legacy"), an_offer("upgrade_crds", enabled=False), an_offer("roll_nodes")], release="0.37.8"
+    ).steps
+    assert [(step.title, step.outside, step.current) for step in steps] == [
+        ("Nodes", False, True), ("Clean up", False, False), ("New CRDs", False, False), ("Controller", True, False),
     ]  # fmt: skip
+
+
+TO_BETA_ONLY = (
+    a_finding("crds_owned_by_helm", hop="0.33+", severity="warning", phase="crds"),
+    a_finding("hop_crds_installed", hop="0.33+", phase="crds"),
+    a_finding("old_provisioners_fenced", hop="0.33+", severity="warning", phase="rollout"),
+    a_finding("legacy_machines_gone", hop="0.33+", phase="rollout"),
+    a_finding("legacy_provisioners_gone", hop="0.33+", phase="cleanup"),
+)
+"""What fails on a cluster with Provisioners before the upgrade to the first release that does not know them."""
+
+
+def path_at(findings, *, release, **offers):
+    told = [an_offer(action, checks=checks) for action, checks in offers.items()]
+    return action_path(told, findings=findings, release=release, next_check=None)
+
+
+def titles(path):
+    return [step.title for step in path.steps]
+
+
+def test_what_a_blocker_asks_for_comes_before_the_new_release():
+    """0.33 runs no Provisioner: whoever upgrades before the nodes are replaced loses sight of them."""
+    path = path_at(
+        TO_BETA_ONLY, release="0.37.8", adopt_crds=("crds_owned_by_helm",), upgrade_crds=("hop_crds_installed",),
+        taint_and_drift=("legacy_machines_gone", "old_provisioners_fenced"),
+        remove_legacy=("legacy_provisioners_gone",),
+    )  # fmt: skip
+    assert titles(path) == ["CRDs", "Nodes", "Clean up", "New CRDs", "Controller"]
+
+
+def test_stored_objects_are_rewritten_before_the_release_that_cannot_read_them():
+    stored = (a_finding("stored_versions_clean", hop="1.1+", phase="crds"), a_finding("hop_crds_installed", hop="1.1+"))
+    offers = {"upgrade_crds": ("hop_crds_installed",), "rewrite_stored_versions": ("stored_versions_clean",)}
+    path = path_at(stored, release="1.1.10", **offers)
+    assert titles(path) == ["Objects", "New CRDs", "Controller"]
+
+
+def test_what_only_warns_after_the_upgrade_comes_after_it():
+    old = (a_finding("claims_owned_by_current_version", hop="1.1+", severity="warning", phase="rollout"),)
+    assert titles(path_at(old, release="1.1.10", roll_nodes=("claims_owned_by_current_version",))) == [
+        "Controller", "Nodes",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("next_check", "current"),
+    [("legacy_machines_gone", ["Nodes"]), ("controller_permitted", []), ("", ["New CRDs"]), (None, ["CRDs"])],
+)
+def test_the_current_step_is_the_one_that_the_cluster_page_names(next_check, current):
+    offers = [
+        an_offer("adopt_crds", checks=("crds_owned_by_helm",)),
+        an_offer("taint_and_drift", checks=("legacy_machines_gone",)),
+        an_offer("upgrade_crds", checks=("hop_crds_installed",)),
+    ]
+    path = action_path(offers, findings=TO_BETA_ONLY, release="0.37.8", next_check=next_check)
+    assert [step.title for step in path.steps if step.current] == current
+
+
+def test_what_a_later_upgrade_needs_is_apart_and_not_offered_yet():
+    path = action_path([an_offer("roll_nodes", checks=())], release="0.31.5", later=["roll_nodes"])
+    assert [(offer.action_id, offer.enabled, offer.why) for offer in path.later] == [
+        ("roll_nodes", False, "A later upgrade needs it.")
+    ]
+    assert path.unneeded == ()
 
 
 def test_a_run_of_helm_stands_at_the_controller_where_it_is_possible_and_nowhere_else():
     for enabled in (True, False):
-        path = action_path([an_offer("upgrade_crds"), an_offer("upgrade_controller", enabled=enabled, checks=())])
+        helm = an_offer("upgrade_controller", enabled=enabled, checks=())
+        path = action_path([an_offer("upgrade_crds"), helm], release="0.37.8")
         told = {step.title: (step.outside, [one.action_id for one in step.offers]) for step in path.steps}
         assert told["Controller"] == (not enabled, ["upgrade_controller"] * enabled)
         assert [one.action_id for one in path.unneeded] == ["upgrade_controller"] * (not enabled)
@@ -78,6 +146,15 @@ def test_nodes_go_only_where_something_replaces_them(action):
     assert why(action, a_cluster_on("0.32.10", checks=checks, nodes=some_nodes(6))).startswith("Needs a ready NodePool")
     ready = [a_finding(), a_finding("pools_admit_provisioner_pods", status="pass")]
     assert why(action, a_cluster_on("0.32.10", checks=ready, nodes=some_nodes(6))) == ""
+
+
+@pytest.mark.parametrize(("status", "words"), [("pass", "Every Provisioner has a ready NodePool"), ("fail", "")])
+def test_nothing_is_converted_twice(status, words):
+    """A second NodePool of a Provisioner that has one would not let the Provisioner go."""
+    report = a_cluster_on("0.32.10", checks=[a_finding(), a_finding("pools_admit_provisioner_pods", status=status)])
+    (alpha,) = possible_now([an_offer("convert_and_apply", checks=("legacy_provisioners_gone",))], report)
+    (beta,) = possible_now([an_offer("convert_and_apply", checks=("compatibility_annotations_gone",))], report)
+    assert (alpha.why.startswith(words), alpha.enabled, beta.enabled) == (True, words == "", True)
 
 
 def test_nodes_of_pools_are_rolled_on_any_release():

@@ -23,6 +23,7 @@ from migrations_app.queries.rollouts.policies import (
     has_no_action_workers,
 )
 from migrations_app.readiness.action_offers import Offer, offers, parameter_schema, reason_disabled
+from migrations_app.readiness.action_order import possible_now
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 
@@ -60,6 +61,7 @@ class ClusterActionsView(Endpoint):
         )
         by_delivery = controller_upgrades_allowed(id, action=UPGRADE_DELIVERY)
         action_offers = offers(report, held=refusal, by_helm=controller_upgrades_allowed(id), by_delivery=by_delivery)
+        action_offers = possible_now(action_offers, report)
         rows = [msgspec.to_builtins(offer) | {"parameters": _parameters(offer.action_id)} for offer in action_offers]
         return Response(ActionOffersSerializer({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
 

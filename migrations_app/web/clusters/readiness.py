@@ -1,6 +1,7 @@
 """The pages of one cluster: readiness, nodes, data sources, and the active scan."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 
+from migrations_app.checks.base import Finding
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.clusters.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
@@ -63,7 +65,8 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
             if context["by_phase"]
             else by_urgency(hop.findings, cluster=name, release=hop.release)
         )
-        context["offers"] = by_check(offered(request, context["head"], report=report), hop.findings)
+        at_hop = offered(request, context["head"], report=report, findings=hop.findings)
+        context["offers"] = by_check(at_hop, hop.findings)
         context |= _offered_requests(request, context["head"], hop=hop)
         context["commands"] = commands_of(context["next"], hop, report=report)
         head = context["head"]
@@ -167,8 +170,12 @@ def _legacy(head: ClusterHead, *, report: Report | None) -> tuple[tuple[str, int
     return tuple(report.legacy.items())
 
 
-def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
-    """Returns every action with its button, for this user and this snapshot."""
+def offered(
+    request: HttpRequest, head: ClusterHead, *, report: Report | None, findings: Iterable[Finding] | None = None
+) -> tuple[Offer, ...]:
+    """Returns every action with its button, for this user and this snapshot. `findings` are those of one upgrade; all
+    of the snapshot if they are not given.
+    """
     may_prepare = any(request.user.has_perm(f"migrations_app.{right}") for right in OPERATE)
     refusal = reason_disabled(
         may_prepare=may_prepare,
@@ -178,7 +185,8 @@ def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -
     )
     by_helm = controller_upgrades_allowed(head.id)
     by_delivery = controller_upgrades_allowed(head.id, action=UPGRADE_DELIVERY)
-    return possible_now(offers(report, held=refusal, by_helm=by_helm, by_delivery=by_delivery), report)
+    action_offers = offers(report, held=refusal, by_helm=by_helm, by_delivery=by_delivery, findings=findings)
+    return possible_now(action_offers, report)
 
 
 def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:

@@ -1,7 +1,9 @@
 """Lists of rollouts: of the fleet, of one cluster, and those that wait for the user's approval."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -22,7 +24,7 @@ from migrations_app.queries.rollouts.rollouts import (
     rollout_page,
     rollouts_approved_alone,
 )
-from migrations_app.readiness.action_order import action_path
+from migrations_app.readiness.action_order import ActionPath, action_path
 from migrations_app.web.access import require_right
 from migrations_app.web.clusters.readiness import about, offered
 
@@ -67,7 +69,6 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """One cluster's rollouts, its available actions, and the approvals that they need."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     state = _state(request)
-    available_actions = offered(request, context["head"], report=context["report"])
     context |= {
         "page": _page(request, RolloutFilters(cluster=cluster_id, state=state, impossible=False)),
         "state": state,
@@ -75,9 +76,25 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         "counts": counts_by_group(cluster_id, impossible=False),
         "holder": holder_of(cluster_id),
         "policy": policy_row(cluster_id),
-        "actions": action_path(available_actions),
+        "actions": _actions(request, context),
     }
     return render(request, "rollout/cluster.html", context)
+
+
+def _actions(request: HttpRequest, context: Mapping[str, Any]) -> ActionPath:
+    """Returns the actions of the chosen upgrade in their order; if nothing was judged for it, those of every one."""
+    head, report, hop, task = context["head"], context["report"], context["hop"], context["next"]
+    every_offer = offered(request, head, report=report)
+    if not hop.findings:
+        return action_path(every_offer)
+    at_hop = offered(request, head, report=report, findings=hop.findings)
+    return action_path(
+        at_hop,
+        findings=hop.findings,
+        release=hop.release,
+        later=[offer.action_id for offer in every_offer if offer.checks],
+        next_check=(task.check or ("" if task.upgrades else None)) if task else None,
+    )
 
 
 def _page(request: HttpRequest, filters: RolloutFilters) -> Page[RolloutRow]:

@@ -35,6 +35,15 @@ def test_they_are_those_of_the_newest_snapshot(planner: Tool) -> None:
     assert {one["action_id"] for one in told["results"]} == {one.id for one in all_actions()} - {ROLL_BACK}
 
 
+def test_what_the_pages_do_not_offer_yet_is_not_offered_here(planner: Tool) -> None:
+    """The Provisioners of this cluster own 12 nodes: its pages say that they have to be replaced first."""
+    cluster = a_cluster()
+    a_snapshot(cluster, a_report(checks=(a_finding("legacy_provisioners_gone"),), parts=SEEN))
+    told = {one["action_id"]: one for one in planner("GET", f"clusters/{cluster.pk}/actions").json()["results"]}
+    removal = told["remove_legacy"]
+    assert (removal["enabled"], removal["why"]) == (False, "Provisioners still own 12 nodes: move them first.")
+
+
 def test_a_cluster_that_was_never_scanned_says_so(planner: Tool) -> None:
     told = planner("GET", f"clusters/{a_cluster().pk}/actions").json()
     assert told["snapshot"] is None

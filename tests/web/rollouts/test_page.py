@@ -13,7 +13,7 @@ from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts.backups import keep_diffs
 from tests.builders.rollouts import NODE, POOL, TAINT, a_line, a_picture, a_plan, a_rollout, an_approval, remove, taint
-from tests.builders.rows import a_cluster, a_snapshot
+from tests.builders.rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.web.pages import links, rows, text
 
 pytestmark = pytest.mark.django_db
@@ -296,6 +296,27 @@ def test_the_cluster_offers_actions_with_their_reasons(ada, ben, shop):
     assert ("Actions for the upgrade to 0.32.10" in said, "Approvals required" in said) == (True, True)
     told = text(ben.get(f"/clusters/{shop.pk}/rollouts"))
     assert "Your account may not prepare plans" in told
+
+
+def test_an_action_that_only_a_later_upgrade_needs_is_folded_away(ada, db):
+    far = a_finding("hop_crds_installed", hop="0.33+", phase="crds", evidence_total=5)
+    shop = a_cluster("shop-2")
+    a_snapshot(shop, a_report(checks=(a_finding("y", hop="0.32", status="pass"), far)))
+    said = text(ada.get(f"/clusters/{shop.pk}/rollouts"))
+    assert ("1 action for a later upgrade" in said, "A later upgrade needs it." in said) == (True, True)
+    assert "Upgrade 5 CRDs" not in said
+
+
+def test_where_checks_are_unknown_it_is_not_said_that_nothing_is_needed(ada, db):
+    dark = a_cluster("dark")
+    a_snapshot(dark, a_report(checks=(a_finding("helm_read", hop="1.0", status="unknown", summary="forbidden"),)))
+    said = text(ada.get(f"/clusters/{dark.pk}/rollouts"))
+    assert "1 check could not be answered, so other actions may be needed as well." in said
+    assert ("No action needed" in said, "Not before it is known what blocks the upgrade." in said) == (False, True)
+
+
+def test_the_controller_is_not_to_be_upgraded_while_something_blocks(ada, shop):
+    assert "Not before every blocker is fixed." in text(ada.get(f"/clusters/{shop.pk}/rollouts"))
 
 
 def test_a_plan_that_cannot_be_made_is_not_possible_and_keeps_its_choices(ada, shop):
