@@ -21,6 +21,8 @@ from migrations_app.queries.visibility import visible
 
 IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")
 WAITING = "awaiting_approval"
+WORK_ORDER = ("needs_attention", "paused", "running", "rolling_back", "approved", WAITING)
+"""States of a rollout in which it is the work to do on its cluster, the most urgent first."""
 MOST = 50
 SHOWN = 3
 """Maximum number of rollouts in progress that a page names, with their current step."""
@@ -91,6 +93,21 @@ def rollouts_of(clusters: Collection[uuid.UUID]) -> Mapping[uuid.UUID, ActiveRol
     named = rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))
     rows = sorted(_columns(named), key=lambda row: (row[3] in IN_PROGRESS, row[-1]))
     return {row[4]: _active(row) for row in rows}
+
+
+def work_on(cluster_id: uuid.UUID) -> tuple[ActiveRollout | None, ActiveRollout | None]:
+    """The rollout of the cluster that is in progress, else one that can be started or waits for an approval; and the
+    journey in progress.
+    """
+    rollouts = Rollout.objects.filter(visible(), cluster=cluster_id, state__in=WORK_ORDER).order_by()
+    journeys = Journey.objects.filter(visible(), cluster=cluster_id, state__in=sorted(HOLDING)).order_by()
+    both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
+        _columns(journeys.annotate(kind=Value(JOURNEY), named=F("target_release"), person=F("needs_person"))), all=True
+    )
+    rows = list(both)
+    in_order = sorted((row for row in rows if row[0] == ROLLOUT), key=lambda row: WORK_ORDER.index(row[3]))
+    journey = next((_active(row) for row in rows if row[0] == JOURNEY), None)
+    return (_active(in_order[0]) if in_order else None), journey
 
 
 def _open_rows(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:

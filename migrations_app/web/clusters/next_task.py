@@ -1,8 +1,13 @@
 """Finds the next task of an upgrade: what to do, why, and the commands for it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from django.urls import reverse
+
 from migrations_app.checks.base import Finding, Remedy
+from migrations_app.queries.clusters.detail import ClusterHead
+from migrations_app.queries.rollouts.active import ActiveRollout
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.report import Report, Verdict
 from migrations_app.readiness.runbook.runbook import runbook
@@ -41,6 +46,59 @@ class NextTask:
     def recheckable(self) -> str:
         """The check that can be run again alone; empty if a person has to look, or the upgrade itself is next."""
         return self.check if self.group is not None and self.group.status in ("fail", "unknown") else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorTask:
+    """What comes before the next task of the upgrade. `holds`: it changes the cluster itself, or is about to."""
+
+    title: str
+    why: str
+    url: str = ""
+    holds: bool = False
+
+
+_IN_PROGRESS = _("It changes this cluster now. Change nothing by hand before it has ended.")
+_OF_ROLLOUT: Mapping[str, str] = {
+    "needs_attention": _("What came of one of its requests is not known: look in the cluster, and record the result."),
+    "paused": _("It is paused, and nothing else starts here: resume or abort it. Change nothing by hand before."),
+    "running": _IN_PROGRESS,
+    "rolling_back": _IN_PROGRESS,
+    "approved": _("Its plan is approved and can be started. What is changed by hand before makes it invalid."),
+    "awaiting_approval": _("Its plan waits for an approval. What is changed by hand before makes it invalid."),
+}
+"""By state of a rollout: what to do about it."""
+
+
+def prior_task(head: ClusterHead, *, rollout: ActiveRollout | None, journey: ActiveRollout | None) -> PriorTask | None:
+    """Returns what comes before the next task of the upgrade, because it is under way, or because the result that the
+    task rests on is not that of today; None if there is nothing.
+    """
+    if head.snapshot is None or not head.is_latest:
+        return None
+    if journey is not None:
+        return _of_journey(journey)
+    if rollout is not None:
+        url = reverse("rollout", args=[rollout.id])
+        return PriorTask(title=rollout.title, why=_OF_ROLLOUT[rollout.state], url=url, holds=True)
+    if head.unreachable:
+        why = _("karpdash does not reach the cluster. What follows is of its last scan, and may be done already.")
+        return PriorTask(title=_("Fix the connection, then scan again"), why=why)
+    if head.stale and head.active is None:
+        why = _("What follows is of its last scan, and may be done already, or not be enough any more.")
+        return PriorTask(title=_("Scan again: the newest result is out of date"), why=why)
+    return None
+
+
+def _of_journey(journey: ActiveRollout) -> PriorTask:
+    title = _("Upgrade to {release}, step by step").format(release=journey.title)
+    if journey.needs_person:
+        why = _("A step of it waits for a person.")
+    elif journey.state == "paused":
+        why = _("It is paused: read why, then resume or end it.")
+    else:
+        why = _("It is in progress, and says which step is next.")
+    return PriorTask(title=title, why=why, url=reverse("journey", args=[journey.id]), holds=True)
 
 
 def next_task(hop: Hop, *, report: Report) -> NextTask | None:

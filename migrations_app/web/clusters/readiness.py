@@ -18,6 +18,7 @@ from migrations_app.queries.clusters.detail import ClusterHead, cluster_head, no
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_from_columns
 from migrations_app.queries.pull_requests import newest_by_check
+from migrations_app.queries.rollouts.active import work_on
 from migrations_app.queries.rollouts.policies import (
     UPGRADE_DELIVERY,
     controller_upgrades_allowed,
@@ -34,7 +35,7 @@ from migrations_app.texts import text as _
 from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.clusters import nodes as ownership
 from migrations_app.web.clusters.hops import Hop, hops_of, rail_of
-from migrations_app.web.clusters.next_task import NextTask, commands_of, next_task
+from migrations_app.web.clusters.next_task import NextTask, PriorTask, commands_of, next_task, prior_task
 from migrations_app.web.clusters.node_map import node_map, ownership_tree
 from migrations_app.web.clusters.sections import by_phase, by_urgency
 
@@ -142,11 +143,17 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "tabs": _tabs(request, head, report=report, chosen=tab),
         "tab_word": dict(TABS).get(tab, "History"),
         "interval": head.interval_seconds or settings.ENV.scan_interval,
-        "dated": head.unreachable or not head.is_latest or head.active is not None,
+        "dated": head.unreachable or head.stale or not head.is_latest or head.active is not None,
+        "prior": _prior(head),
         "testable": head.source in LIVE,
         "labels": labels_from_columns(cluster_id, environment=head.environment, arn=head.eks_arn),
         "groups": groups_of_cluster(cluster_id),
     }
+
+
+def _prior(head: ClusterHead) -> PriorTask | None:
+    rollout, journey = work_on(head.id) if head.snapshot else (None, None)
+    return prior_task(head, rollout=rollout, journey=journey)
 
 
 def _addresses(cluster_id: uuid.UUID) -> dict[str, str]:

@@ -200,6 +200,8 @@ def _action(row: FleetRow) -> RowAction | None:
     if row.active:
         return None
     if row.bucket in ("ready", "ready_with_warnings"):
+        if row.stale:
+            return RowAction(_("Scan again"), f"{cluster}#next")
         return RowAction(_("Open runbook"), _address("cluster-plan", row.id), primary=True)
     if row.bucket == "blocked":
         return RowAction(_("Fix next blocker"), f"{cluster}#next")

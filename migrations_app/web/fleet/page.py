@@ -32,6 +32,7 @@ from migrations_app.queries.fleet.facets import fleet_facets
 from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
+from migrations_app.queries.fleet.stale_results import READY, stale_ready
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.queries.fleet.where_it_fails import BLOCKS, NEXT
 from migrations_app.queries.rollouts.active import rollouts_of
@@ -115,6 +116,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "page_size": PAGE,
         "cause_count": len(cause_list),
         "answer": fleet_answer(page.totals.buckets, cause_list),
+        "stale_ready": stale_ready(filters, now=now) if any(page.totals.buckets[name] for name in READY) else 0,
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
         "to_try": any(row.source == "twin" for row in page.rows),

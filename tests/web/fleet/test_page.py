@@ -50,6 +50,15 @@ def test_groups_by_what_they_wait_for(ada):
     assert "1 blocked 2 need access at least 54 legacy objects" in words
 
 
+def test_a_result_that_is_out_of_date_is_no_advice_to_upgrade_today(ada):
+    scanned("old", verdict="ready", at=NOW - timedelta(days=3))
+    scanned("new", verdict="ready_with_warnings")
+    page = ada.get("/")
+    assert "upgraded today on 2 of 2 clusters 1 of them by a scan that is out of date" in text(page)
+    assert [("Scan again" in row, "Open runbook" in row) for row in rows(page)] == [(True, False), (False, True)]
+    assert "out of date" not in text(ada.get("/?q=new"))
+
+
 def test_a_row_holds_every_column(ada):
     cluster = scanned("shop", verdict="blocked", environment="production")
     page = ada.get("/")
