@@ -12,6 +12,7 @@ from django.templatetags.static import static
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from migrations_app.checks.base import Finding
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs import runbook_markdown
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
@@ -49,9 +50,16 @@ class StageRow:
     back_commands: str
 
     @property
+    def count(self) -> int:
+        """The number of findings that the badge is about; 0 for a badge without a number."""
+        if self.stage.commands or not self.stage.checks:
+            return 0
+        return sum(_is_of(finding, self.look) for group in self.groups for finding in group.findings)
+
+    @property
     def word(self) -> str:
         """The text of its badge."""
-        several = len(self.stage.checks) > 1 and self.look.id in ("blocker", "note") and not self.stage.commands
+        several = self.count > 1 and self.look.id in ("blocker", "note")
         return f"{self.look.word}s" if several else self.look.word
 
 
@@ -114,6 +122,15 @@ def _look(stage: RunbookStage, groups: tuple[FindingGroup, ...]) -> BadgeStyle:
     if any(severity == "warning" for _, severity in kinds):
         return waits
     return note if kinds else clear
+
+
+def _is_of(finding: Finding, look: BadgeStyle) -> bool:
+    """Whether a finding counts for the badge of its stage: where it blocks, only blockers do."""
+    if look.id == "blocker":
+        return finding.severity == "blocker" and finding.status in ("fail", "manual")
+    if look.id == "unknown":
+        return finding.severity == "blocker" and finding.status == "unknown"
+    return True
 
 
 def _download(full_runbook: Runbook, runbook_hop: RunbookHop | None, *, extent: str) -> HttpResponse:

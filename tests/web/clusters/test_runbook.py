@@ -48,6 +48,18 @@ def test_the_stages_stand_in_the_order_of_the_work(ada, shop):
     assert words.index("Upgrade the controller") < lines[0] < words.index("Migrate") < lines[1]
 
 
+def test_the_badge_of_a_stage_counts_what_it_names(ada, shop):
+    rollout = {"hop": "0.32", "phase": "rollout"}
+    checks = [
+        a_finding("legacy_machines_gone", **rollout), a_finding("nodes_owned_by_nodeclaims", **rollout),
+        a_finding("provisioners_hold_no_nodes", severity="warning", **rollout),
+        a_finding("drift_enabled_for_rollout", severity="warning", **rollout),
+    ]  # fmt: skip
+    a_snapshot(shop, a_report(checks=checks))
+    words = text(plan_of(ada, shop))
+    assert ("Replace the nodes that would be lost Rollout 2 blockers" in words, "4 blockers" in words) == (True, False)
+
+
 def test_the_list_of_stages_leads_to_each_of_them(ada, shop):
     a_snapshot(shop)
     html = plan_of(ada, shop).content.decode()
