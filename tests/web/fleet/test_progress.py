@@ -57,6 +57,15 @@ def test_two_queries_at_most(django_assert_num_queries):
         done_by_cluster(keys, today=TODAY)
 
 
+def test_a_bar_of_what_was_not_all_read_is_hatched(ada):
+    """A full bar in the colour of what is done, for a cluster of which next to nothing could be read."""
+    counted("dark", machines=None)
+    counted("read")
+    bars = re.findall(r'<progress\s+class="([^"]*)"', ada.get("/").content.decode())
+    assert bars == ["row-done is-at-most", "row-done"]
+    assert 'class="is-at-most"' in ada.get("/burndown").content.decode()
+
+
 def test_a_row_has_the_number_of_the_progress_page(ada):
     shop = counted("shop")
     row = rows(ada.get("/"))[0]
