@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Literal
 
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters, NodeMark
+from migrations_app.actions.plan import Step
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.queries.rollouts.detail import RolloutDetail
 from migrations_app.queries.rollouts.samples import CounterSample
@@ -54,7 +55,7 @@ class ZoneLane:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPace:
     """`per_hour` is the number of steps that passed their gate; None before the first one. `ends_at` is None unless the
-    rollout runs.
+    rollout runs, and while a step is left of a kind that none of the finished ones is.
     """
 
     elapsed: timedelta
@@ -140,9 +141,21 @@ def pace(detail: RolloutDetail, *, now: datetime) -> RunPace | None:
     per_hour = done / elapsed.total_seconds() * 3600 if done and elapsed.total_seconds() > 0 else None
     ends_at = None
     steps_left = steps - done - detail.left_out
-    if detail.row.state == "running" and per_hour and steps_left > 0:
+    if detail.row.state == "running" and per_hour and steps_left > 0 and _tells_of_the_rest(detail):
         ends_at = now + timedelta(hours=steps_left / per_hour)
     return RunPace(elapsed=elapsed, done=done, steps=steps, per_hour=per_hour, ends_at=ends_at)
+
+
+def _tells_of_the_rest(detail: RolloutDetail) -> bool:
+    """Whether of each kind of step that is left one is finished: a taint takes a second, the nodes after it an hour."""
+    finished = {_kind_of(line.step) for line in detail.steps if line.standing == "done"}
+    return all(_kind_of(line.step) in finished for line in detail.steps if line.standing not in ("done", "skipped"))
+
+
+def _kind_of(step: Step) -> tuple[str, str, bool]:
+    """Returns what a step does, to which kind of object, and whether it waits for something afterwards."""
+    verb, kind = (step.change.verb, step.change.target.kind) if step.change else ("watch", "")
+    return verb, kind, step.after is not None
 
 
 def counter_lines(samples: Sequence[CounterSample]) -> tuple[CounterLine, ...]:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget, deletion
 from migrations_app.actions.gate import BlockedEviction, NodeMark
+from migrations_app.actions.plan import Step
 from migrations_app.models.account import Grant
 from migrations_app.models.rollout import Rollout, RolloutSample
 from migrations_app.queries.rollouts.approvers import approvers_of
@@ -15,9 +16,9 @@ from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.queries.rollouts.samples import MOST_SAMPLES, CounterSample, samples_of
 from migrations_app.use_cases.clusters import groups
 from migrations_app.web.rollouts.run_board import counter_lines, lanes, pace
-from tests.builders.rollouts import a_line, a_picture, a_rollout, an_approval, entitled, remove
+from tests.builders.rollouts import a_line, a_picture, a_rollout, an_approval, entitled, remove, taint
 from tests.builders.rows import a_cluster
-from tests.web.pages import text
+from tests.web.pages import links, text
 
 pytestmark = pytest.mark.django_db
 
@@ -92,6 +93,33 @@ def test_the_pace_is_what_was_verified_in_the_time(shop):
     found = pace(rollout_detail(row.pk), now=now)
     assert (found.done, found.steps, found.per_hour, found.elapsed) == (2, 4, 2.0, timedelta(hours=1))
     assert found.ends_at == now + timedelta(hours=1)
+
+
+def test_a_taint_that_took_a_second_does_not_tell_how_long_its_nodes_take(ada, shop):
+    row = running(shop, taint(), Step(id="", title="Watch until 6 nodes went"))
+    verified(row, "s001")
+    assert pace(rollout_detail(row.pk), now=timezone.now()).ends_at is None
+    said = text(ada.get(f"/rollouts/{row.pk}/"))
+    assert "Projected end not known: the steps that are left are not like those that are done" in said
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0, "waits 0 s."), (42, "waits 42 s."), (None, "")])
+def test_how_long_the_oldest_pod_waits_is_never_a_question_mark(ada, shop, seconds, words):
+    said = text(ada.get(f"/rollouts/{running(shop, picture=a_picture(oldest_pending_seconds=seconds)).pk}/"))
+    assert ("waits ? s" in said, words in said, "the oldest Pending pod" in said) == (False, True, bool(words))
+
+
+@pytest.mark.parametrize(("state", "told"), [("aborted", True), ("failed", True), ("succeeded", False)])
+def test_a_rollout_that_stopped_short_says_what_goes_on_without_it(ada, shop, state, told):
+    page = ada.get(f"/rollouts/{running(shop, state=state).pk}/")
+    said = text(page)
+    assert ("Karpenter itself goes on with what the applied steps started" in said) is told
+    assert ("See what is left to do" in said, f"/clusters/{shop.pk}/" in links(page)) == (told, True)
+
+
+def test_who_aborts_is_told_that_karpenter_goes_on(ada, shop):
+    said = text(ada.get(f"/rollouts/{running(shop).pk}/"))
+    assert "Karpenter itself goes on with what they started, such as drift." in said
 
 
 def test_a_paused_rollout_has_no_projected_end(shop):
