@@ -5,7 +5,7 @@ person count here; the preview checks the policy and the present state of the cl
 """
 
 import string
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -181,13 +181,24 @@ def _label(action: Action, report: Report, *, failing: list[Finding]) -> str:
 
 
 def _counts(report: Report, failing: list[Finding]) -> Iterator[tuple[str, str]]:
-    """Yields the counts for the label. `count` is the largest of the checks, which may count the same objects."""
+    """Yields the counts for the label. `count` is the largest of the checks, which may count the same objects;
+    `objects` adds up the largest of each kind of object.
+    """
+    of_kind: dict[str, Finding] = {}
+    for finding in sorted(failing, key=lambda finding: finding.evidence_total):
+        of_kind[finding.evidence[0].kind if finding.evidence else ""] = finding
     largest = max(failing, key=lambda finding: finding.evidence_total, default=None)
     if largest is not None:
-        yield "count", f"{'' if largest.evidence_exact else 'at least '}{largest.evidence_total}"
+        yield "count", _number([largest])
+        yield "objects", _number(of_kind.values())
     nodes = report.legacy.get("Node")
     if nodes:  # without legacy nodes another check needs the action, and its count is not one of nodes
         yield "nodes", str(nodes)
+
+
+def _number(findings: Collection[Finding]) -> str:
+    exact = all(finding.evidence_exact for finding in findings)
+    return f"{'' if exact else 'at least '}{sum(finding.evidence_total for finding in findings)}"
 
 
 def parameter_schema(action: Action) -> dict[str, Any]:

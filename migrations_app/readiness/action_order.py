@@ -137,7 +137,7 @@ def _current(steps: Sequence[tuple[HopPart, ActionStep]], next_check: str | None
         enabled = [offer for offer in step.offers if offer.enabled]
         if step.title not in UNORDERED_STEPS and enabled and next_check is None:
             return step
-        if next_check == "" and part == "land" and (enabled or step.outside):
+        if next_check == "" and part == "land":
             return step
         if next_check and any(next_check in offer.checks for offer in enabled):
             return step

@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.actions.registry import all_actions, find
-from migrations_app.checks.base import Remedy
+from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.action_offers import (
     LOOKS_ONLY,
@@ -61,6 +61,14 @@ def test_the_largest_count_of_several_checks_is_said():
     assert (found.label, found.checks) == (
         "Upgrade 9 CRDs to the next release", ("hop_crds_installed", "crd_fields_current"),
     )  # fmt: skip
+
+
+def test_objects_of_different_kinds_are_added_up():
+    """Who confirms a deletion reads the number: one Provisioner and two AWSNodeTemplates are three objects."""
+    pools = a_finding("legacy_provisioners_gone", evidence=(Evidence(kind="Provisioner", name="a"),), evidence_total=1)
+    classes = a_finding("legacy_node_templates_gone", evidence=(Evidence(kind="AWSNodeTemplate", name="a"),), evidence_total=2)
+    found = offer_of(report(pools, classes, legacy={}), "remove_legacy")
+    assert found.label == "Delete 3 legacy alpha objects"
 
 
 def test_the_findings_of_one_upgrade_are_counted_alone():

@@ -97,6 +97,12 @@ def test_the_current_step_is_the_one_that_the_cluster_page_names(next_check, cur
     assert [step.title for step in path.steps if step.current] == current
 
 
+def test_the_upgrade_begins_with_its_crds_even_where_karpdash_may_not_install_them():
+    crds = an_offer("upgrade_crds", enabled=False, checks=("hop_crds_installed",))
+    path = action_path([crds], findings=TO_BETA_ONLY, release="0.37.8", next_check="")
+    assert [(step.title, step.current) for step in path.steps] == [("New CRDs", True), ("Controller", False)]
+
+
 def test_what_a_later_upgrade_needs_is_apart_and_not_offered_yet():
     path = action_path([an_offer("roll_nodes", checks=())], release="0.31.5", later=["roll_nodes"])
     assert [(offer.action_id, offer.enabled, offer.why) for offer in path.later] == [

@@ -23,7 +23,7 @@ DELETED = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
 action = Action(
     __name__,
     title="Delete legacy alpha objects",
-    button="Delete {count} legacy alpha objects",
+    button="Delete {objects} legacy alpha objects",
     why="Once no Provisioner owns a node, alpha objects are no longer used; the cluster still counts as migrating.",
     risk="destructive",
     parts=("crds", "provisioners", "awsnodetemplates", "machines", "nodes", "nodepools", "controller"),

@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.contrib.auth.models import Group, User
 from django.db.models import Model, Q, QuerySet
 
+from migrations_app.access import SAMPLE_PEOPLE
 from migrations_app.errors import NotFound
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
@@ -34,6 +35,11 @@ class AccountRow:
     waiting: bool
     last_sign_in: datetime | None
     teams: tuple[str, ...]
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it is a person of the sample clusters, who signs in with one click and without a password."""
+        return self.name in SAMPLE_PEOPLE and not self.local
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
@@ -41,6 +42,13 @@ def test_roles_are_given_and_taken_back(ada, ben):
     assert change(ada, do="take_back", grant=str(row.pk)).status_code == 302
     assert change(ada, do="leave", name="ben", team="night").status_code == 302
     assert not Grant.objects.filter(pk=row.pk).exists()
+
+
+def test_a_sample_person_is_not_said_to_sign_in_with_sso(ada):
+    for name in ("sample-operator", "erin"):
+        User.objects.create_user(name, last_login=timezone.now())
+    said = ada.get(reverse("people")).content.decode()
+    assert (said.count("sample person, without a password"), said.count("SSO")) == (1, 1)
 
 
 def test_an_account_is_closed_and_opened(ada, ben):
