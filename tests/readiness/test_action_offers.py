@@ -65,9 +65,12 @@ def test_the_largest_count_of_several_checks_is_said():
 
 def test_objects_of_different_kinds_are_added_up():
     """Who confirms a deletion reads the number: one Provisioner and two AWSNodeTemplates are three objects."""
-    pools = a_finding("legacy_provisioners_gone", evidence=(Evidence(kind="Provisioner", name="a"),), evidence_total=1)
-    classes = a_finding("legacy_node_templates_gone", evidence=(Evidence(kind="AWSNodeTemplate", name="a"),), evidence_total=2)
-    found = offer_of(report(pools, classes, legacy={}), "remove_legacy")
+    counts = {"legacy_provisioners_gone": ("Provisioner", 1), "legacy_node_templates_gone": ("AWSNodeTemplate", 2)}
+    checks = [
+        a_finding(name, evidence=(Evidence(kind=kind, name="a"),), evidence_total=count)
+        for name, (kind, count) in counts.items()
+    ]
+    found = offer_of(report(*checks, legacy={}), "remove_legacy")
     assert found.label == "Delete 3 legacy alpha objects"
 
 
