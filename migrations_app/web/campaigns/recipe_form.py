@@ -1,5 +1,7 @@
 """Parses the form of a new campaign into a request."""
 
+from collections.abc import Mapping
+
 from django.http import QueryDict
 
 from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Selection
@@ -13,6 +15,15 @@ from migrations_app.web.rollouts.policies import parse_windows
 LONGEST_LIST = 50
 CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
 """The fields that are parameters of actions."""
+NUMBER_FIELDS: Mapping[str, str] = {
+    "minutes": _("Minutes that a new release runs before the work after it on the same cluster"),
+    "at_once": _("Clusters at once"),
+    "per_region": _("At once in one region"),
+    "per_environment": _("At once in one environment"),
+    "gate_minutes": _("Minutes to soak after the last one"),
+    "most_stops": _("Clusters of a wave that may have stopped"),
+}
+"""The fields of the form that take a number, each with its label on the page."""
 
 
 def request_of(form: QueryDict) -> CampaignRequest:
@@ -68,7 +79,9 @@ def _sizes(text: str) -> tuple[int, ...]:
     sizes = []
     for word in words:
         if word != "rest" and not (word.isdecimal() and len(word) < 6 and int(word) > 0):
-            raise InvalidInput(_("sizes such as 1, 5, rest"), where="waves", code="bad_parameter")
+            raise InvalidInput(
+                _("“Clusters in each wave” takes sizes such as 1, 5, rest"), where="waves", code="bad_parameter"
+            )
         sizes.append(ALL_REMAINING if word == "rest" else int(word))
     return tuple(sizes)
 
@@ -78,7 +91,7 @@ def _labels(text: str) -> tuple[tuple[str, str], ...]:
     for word in _words(text):
         key, sign, value = word.partition("=")
         if not sign or not key.strip():
-            raise InvalidInput(_("labels such as team=pay"), where="labels", code="bad_parameter")
+            raise InvalidInput(_("“Labels” takes pairs such as team=pay"), where="labels", code="bad_parameter")
         labels.append((key.strip(), value.strip()))
     return tuple(labels)
 
@@ -92,5 +105,6 @@ def _number(form: QueryDict, name: str, *, otherwise: int = 0) -> int:
     if not text:
         return otherwise
     if not text.isdecimal() or len(text) > 6:
-        raise InvalidInput(_("a whole number"), where=name, code="out_of_range")
+        words = _("“{field}” takes a whole number").format(field=NUMBER_FIELDS[name])
+        raise InvalidInput(words, where=name, code="out_of_range")
     return int(text)

@@ -184,6 +184,24 @@ def test_what_cannot_be_read_is_said_and_kept(client, fleet, ada, field, value):
     assert not Campaign.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        (
+            "minutes",
+            "-1",
+            "“Minutes that a new release runs before the work after it on the same cluster” takes a whole",
+        ),
+        ("per_region", "two", "“At once in one region” takes a whole number"),
+        ("waves", "one", "“Clusters in each wave” takes sizes such as 1, 5, rest"),
+        ("labels", "team", "“Labels” takes pairs such as team=pay"),
+    ],
+)
+def test_what_cannot_be_read_is_named_as_on_the_form(client, fleet, ada, field, value, words):
+    answer = text(client.post(reverse("campaign-create"), {"name": "kept", field: value}))
+    assert (words in answer, words.split("”")[0].removeprefix("“") + "</label>" in answer) == (True, True)
+
+
 def test_an_approver_types_the_name(client, fleet, cleo, woken):
     row = a_campaign(*fleet, state="awaiting_approval")
     told = {"digest": row.digest, "nonce": row.nonce}

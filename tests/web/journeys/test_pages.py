@@ -77,6 +77,22 @@ def test_each_state_offers_what_can_be_done_in_it(client, shop, ada, state):
     assert found == FORMS[state]
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("previewed", "Read the steps below, then ask for approval."),
+        ("awaiting_approval", "Another person reads the steps below, and approves or rejects them."),
+        ("approved", "It is approved: start it."),
+        ("paused", "It is paused at <strong>Upgrade the CRDs</strong>: resume it, or end it."),
+    ],
+)
+def test_what_is_next_is_what_its_state_waits_for(client, shop, ada, state, words):
+    """Before it is started, the first step is not next: nothing of it may be done yet."""
+    page = shown(client, a_journey(shop, state=state, author=ada, at=1))
+    place = page.index('id="next-title"')
+    assert words in page[place : place + 300]
+
+
 def test_the_steps_are_one_list_with_their_state(client, shop, ada):
     page = shown(
         client, a_journey(shop, state="running", author=ada, at=2, wait_code="work_outside", needs_person=True)
