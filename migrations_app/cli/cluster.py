@@ -1,6 +1,7 @@
 """`karpdash cluster`: add, list and remove registered clusters."""
 
 import argparse
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from migrations_app.queries.fleet.clusters import FleetRow
 
 HEAD = ("NAME", "SOURCE", "STAGE", "KARPENTER", "NEXT HOP", "VERDICT", "SCANNED")
+UNREACHABLE = "unreachable"
 LARGEST = 256 * 1024 * 1024
 
 
@@ -107,10 +109,19 @@ def _list(options: argparse.Namespace) -> int:
     return Exit.READY
 
 
+def verdict_and_age(row: Mapping[str, object], scanned: str) -> tuple[str, str]:
+    """Returns the last two columns, as the fleet page has them: a cluster that does not answer is not ready, and the
+    time of the scan says if it is out of date or read only a part.
+    """
+    verdict = row["bucket"] if row.get("bucket") == UNREACHABLE else row.get("verdict") or row.get("bucket") or ""
+    marks = (("stale", bool(row.get("stale"))), ("partial", row.get("complete") is False))
+    return str(verdict), " ".join([scanned, *(mark for mark, shown in marks if shown)])
+
+
 def _cells(row: "FleetRow") -> tuple[str, ...]:
     scanned = f"{row.scanned_at:%Y-%m-%d %H:%M}" if row.scanned_at else "never"
-    verdict = row.verdict or row.bucket
-    return row.name, row.source, row.stage, row.karpenter_version, row.next_hop, verdict, scanned
+    told = {"verdict": row.verdict, "bucket": row.bucket, "stale": row.stale, "complete": row.complete}
+    return row.name, row.source, row.stage, row.karpenter_version, row.next_hop, *verdict_and_age(told, scanned)
 
 
 def _remove(options: argparse.Namespace) -> int:

@@ -3,11 +3,13 @@
 import dataclasses
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
+from django.utils import timezone
 from pytest_django import Settings
 
 from migrations_app.cli.django_setup import setup_django
@@ -15,8 +17,10 @@ from migrations_app.errors import InvalidSetting
 from migrations_app.models.account import ApiToken
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.provisioning import ProvisioningToken
+from migrations_app.readiness.report import PartLine
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.directory_tokens import directory_of
+from tests.builders.rows import a_cluster, a_failure, a_report, a_snapshot
 from tests.cli.conftest import Karpdash
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +54,20 @@ def test_a_bundle_is_added_listed_scanned_and_removed(karpdash: Karpdash, bundle
     assert (scanned["cluster"]["name"], scanned["cluster"]["karpenter_version"]) == ("blue", "0.37.8")
     removed = karpdash("cluster", "rm", "blue")
     assert (removed.code, removed.err, Cluster.objects.count()) == (0, "removed blue\n", 0)
+
+
+def test_the_list_says_what_the_fleet_page_says(karpdash: Karpdash) -> None:
+    now = timezone.now()
+    dark = a_report("dark", parts=(PartLine(name="nodes", seen=False, why="forbidden"),))
+    a_snapshot(a_cluster("dark"), dark, at=now, verdict="blocked")
+    a_snapshot(a_cluster("gone"), a_report("gone"), at=now, verdict="ready")
+    a_failure(Cluster.objects.get(name="gone"))
+    a_snapshot(a_cluster("old"), a_report("old"), at=now - timedelta(days=3), verdict="ready")
+    rows = [line.split() for line in karpdash("cluster", "list").out.splitlines()[1:]]
+    minute = f"{now:%H:%M}"
+    assert [(row[0], row[row.index(minute) - 2], row[row.index(minute) + 1 :]) for row in rows] == [
+        ("dark", "blocked", ["partial"]), ("gone", "unreachable", []), ("old", "ready", ["stale"]),
+    ]  # fmt: skip
 
 
 def test_the_list_as_json_holds_no_credentials(karpdash: Karpdash, bundle: Bundle) -> None:

@@ -3,10 +3,12 @@
 import dataclasses
 import json
 import threading
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
 from migrations_app.checks.base import Remedy
 from migrations_app.cli import main
@@ -20,7 +22,7 @@ from migrations_app.use_cases.accounts.tool_choice import choose_tool
 from tests.builders.campaigns import a_campaign
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_rollout, an_approval, entitled, remove
-from tests.builders.rows import a_cluster, a_finding, a_report, a_snapshot
+from tests.builders.rows import a_cluster, a_failure, a_finding, a_report, a_snapshot
 
 SCOPES = ["read", "scan", "plan", "act"]
 
@@ -136,6 +138,14 @@ def test_lists(shop, asked):
     rows = json.loads(asked("findings", "--cluster", "shop", "--status", "fail", "-o", "json")[1])
     assert {row["cluster_name"] for row in rows} == {"shop"}
     assert json.loads(asked("findings", "--status", "waived", "-o", "json")[1]) == []
+
+
+def test_a_list_from_a_server_says_who_does_not_answer_and_what_is_old(shop, asked):
+    cluster = shop[1]
+    a_snapshot(cluster, at=timezone.now() - timedelta(days=3), verdict="ready")
+    assert asked("cluster", "list")[1].split()[-4:][0::3] == ["ready", "stale"]
+    a_failure(cluster)
+    assert asked("cluster", "list")[1].split()[-4:][0::3] == ["unreachable", "stale"]
 
 
 def test_every_page_of_a_list_is_read(token, asked, monkeypatch):

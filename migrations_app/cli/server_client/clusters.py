@@ -4,7 +4,7 @@ import argparse
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from migrations_app.cli.cluster import HEAD
+from migrations_app.cli.cluster import HEAD, verdict_and_age
 from migrations_app.cli.terminal import Exit, columns, show
 from migrations_app.errors import InvalidInput, NotFound
 
@@ -48,4 +48,4 @@ def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     scanned = str(row.get("scanned_at") or "never")[:16].replace("T", " ")
     texts = [str(row.get(name) or "") for name in ("name", "source", "stage", "karpenter_version", "next_hop")]
-    return (*texts, str(row.get("verdict") or row.get("bucket") or ""), scanned)
+    return (*texts, *verdict_and_age(row, scanned))
