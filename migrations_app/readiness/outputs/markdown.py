@@ -79,7 +79,7 @@ def _hops(report: Report) -> Iterator[str]:
     releases = {hop.name: hop.release for hop in report.target.path}
     if report.hops:
         yield from table(
-            ("Hop", "Target version", "Verdict", "Done", "Checks"),
+            ("Hop", "Target version", "Verdict", "Passed or waived", "Checks"),
             (
                 (
                     hop.hop,

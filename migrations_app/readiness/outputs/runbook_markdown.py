@@ -71,7 +71,7 @@ def _hop(view: HopView) -> Iterator[str]:
     yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""
     checks = f"; {settled_line(view.settled)}" if view.settled else ""
-    yield f"- Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done{checks}"
+    yield f"- Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % of checks passed or waived{checks}"
     yield from (f"- {text(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"

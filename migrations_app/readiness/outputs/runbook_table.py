@@ -50,7 +50,8 @@ def _hop(view: HopView) -> Iterator[str]:
     yield ""
     hop, target = view.hop, view.hop.path_hop
     verdict = VERDICTS[hop.verdict].upper()
-    yield f"{view.at}. Hop {target.name} -> {plain(target.release)}  {verdict}  {hop.done_percent} % done"
+    checks = f"{hop.done_percent} % of checks passed or waived"
+    yield f"{view.at}. Hop {target.name} -> {plain(target.release)}  {verdict}  {checks}"
     yield f"   {plain(hop.next.safe)}. Next: {plain(hop.next.do)}"
     yield from (f"   {plain(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop)))
     for question in view.questions:

@@ -94,7 +94,7 @@ def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
     arrow = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
     counted_text = f"  ({counts_text(hop.counts)})" if arrow or hop.counts != Counts() else ""
-    return f"Hop {hop.hop}{arrow}  {verdict}  {hop.done_percent} % done{counted_text}"
+    return f"Hop {hop.hop}{arrow}  {verdict}  {hop.done_percent} % of checks passed or waived{counted_text}"
 
 
 def _release(hop: HopLine, report: Report) -> str:

@@ -19,7 +19,7 @@ def test_the_head_and_the_table_of_hops() -> None:
     lines = render(a_report()).splitlines()
     assert lines[0] == "# Karpenter readiness of prod-1"
     assert lines[8:11] == [
-        "| Hop | Target version | Verdict | Done | Checks |",
+        "| Hop | Target version | Verdict | Passed or waived | Checks |",
         "| --- | --- | --- | --- | --- |",
         "| 0.33+ | 0.37.8 | blocked | 28 % | 3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable |",
     ]

@@ -17,7 +17,8 @@ Nodes       3: 3 karpenter_beta
 Scanned     2026-11-21T05:00:00Z, partial: 2 of 3 parts not read whole
 Target      0.37.8 by 0.33+ (0.37.8)
 
-Hop 0.33+ -> 0.37.8  BLOCKED  28 % done  (3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable)
+Hop 0.33+ -> 0.37.8  BLOCKED  28 % of checks passed or waived  \
+(3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable)
   Not ready: 1 blocker. Next: Summary of gone
   x fail    blocker resources  gone: Summary of gone
       - Provisioner pool-0 spec: seen x, wanted y

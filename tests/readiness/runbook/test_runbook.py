@@ -51,7 +51,7 @@ def test_the_table_numbers_hops_and_stages() -> None:
     lines = runbook_table.render(runbook(a_report())).splitlines()
     assert lines[3] == "By       0.33+ (0.37.8)"
     assert lines[6:13] == [
-        "1. Hop 0.33+ -> 0.37.8  BLOCKED  28 % done",
+        "1. Hop 0.33+ -> 0.37.8  BLOCKED  28 % of checks passed or waived",
         "   Not ready: 1 blocker. Next: Summary of gone",
         "   Why here: alpha is gone",
         "   Kubernetes 1.23 to 1.29: support not known",
