@@ -28,8 +28,8 @@ SERVICES = kinds.SERVICE
 
 action = Action(
     __name__,
-    title="Mend the conversion of the CRDs",
-    button="Mend the conversion of {count} CRDs",
+    title="Fix the conversion of the CRDs",
+    button="Fix the conversion of {count} CRDs",
     why="Until the conversion answers, every read of an object stored in another version fails, the controller's too.",
     risk="medium",
     parts=("crds", "services", "controller"),
