@@ -33,7 +33,8 @@ ROLLOUT, JOURNEY = "rollout", "journey"
 class ActiveRollout:
     """A rollout or journey in progress, or one that waits for an approval.
 
-    `title` is the target version of a journey. `step` and `steps` are 0 if they were not read.
+    `title` is the target version of a journey, and `kind` the name of its page. `step` and `steps` are 0 if they were
+    not read.
     """
 
     id: uuid.UUID
@@ -42,6 +43,7 @@ class ActiveRollout:
     cluster: uuid.UUID
     cluster_name: str
     environment: str
+    kind: str = ROLLOUT
     needs_person: bool = False
     step: int = 0
     steps: int = 0
@@ -87,27 +89,33 @@ def position(*, passed: int, steps: int) -> int:
     return min(passed + 1, steps)
 
 
-def rollouts_of(clusters: Collection[uuid.UUID]) -> Mapping[uuid.UUID, ActiveRollout]:
-    """The rollout in progress of each of these clusters, else the newest that waits for an approval, in one query."""
-    rollouts = Rollout.objects.filter(visible(), cluster__in=clusters, state__in=(*IN_PROGRESS, WAITING)).order_by()
-    named = rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))
-    rows = sorted(_columns(named), key=lambda row: (row[3] in IN_PROGRESS, row[-1]))
-    return {row[4]: _active(row) for row in rows}
+def work_of(clusters: Collection[uuid.UUID]) -> Mapping[uuid.UUID, ActiveRollout]:
+    """The rollout in progress of each of these clusters, else the journey in progress, else the newest rollout that
+    waits for an approval, in one query.
+    """
+    rows = _work(cluster__in=clusters, states=(*IN_PROGRESS, WAITING))
+    in_order = sorted(rows, key=lambda row: (row[3] != WAITING, row[0] == ROLLOUT, row[-1]))
+    return {row[4]: _active(row) for row in in_order}
 
 
 def work_on(cluster_id: uuid.UUID) -> tuple[ActiveRollout | None, ActiveRollout | None]:
     """The rollout of the cluster that is in progress, else one that can be started or waits for an approval; and the
     journey in progress.
     """
-    rollouts = Rollout.objects.filter(visible(), cluster=cluster_id, state__in=WORK_ORDER).order_by()
-    journeys = Journey.objects.filter(visible(), cluster=cluster_id, state__in=sorted(HOLDING)).order_by()
-    both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
-        _columns(journeys.annotate(kind=Value(JOURNEY), named=F("target_release"), person=F("needs_person"))), all=True
-    )
-    rows = list(both)
+    rows = _work(cluster=cluster_id, states=WORK_ORDER)
     in_order = sorted((row for row in rows if row[0] == ROLLOUT), key=lambda row: WORK_ORDER.index(row[3]))
     journey = next((_active(row) for row in rows if row[0] == JOURNEY), None)
     return (_active(in_order[0]) if in_order else None), journey
+
+
+def _work(*, states: Iterable[str], **clusters: object) -> list[tuple[Any, ...]]:
+    """The rollouts of these clusters in one of the states, and their journeys in progress."""
+    rollouts = Rollout.objects.filter(visible(), state__in=tuple(states), **clusters).order_by()
+    journeys = Journey.objects.filter(visible(), state__in=sorted(HOLDING), **clusters).order_by()
+    named = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False)))
+    return list(named.union(
+        _columns(journeys.annotate(kind=Value(JOURNEY), named=F("target_release"), person=F("needs_person"))), all=True
+    ))  # fmt: skip
 
 
 def _open_rows(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:
@@ -159,6 +167,6 @@ def _steps_of(rollout: uuid.UUID, _digest: str) -> int:
 
 def _active(row: tuple[Any, ...]) -> ActiveRollout:
     return ActiveRollout(
-        id=row[1], title=row[2], state=row[3], cluster=row[4], cluster_name=row[5], environment=row[6],
+        kind=row[0], id=row[1], title=row[2], state=row[3], cluster=row[4], cluster_name=row[5], environment=row[6],
         needs_person=bool(row[7]),
     )  # fmt: skip

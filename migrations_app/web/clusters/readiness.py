@@ -69,7 +69,8 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         at_hop = offered(request, context["head"], report=report, findings=hop.findings)
         context["offers"] = by_check(at_hop, hop.findings)
         context |= _offered_requests(request, context["head"], hop=hop)
-        context["commands"] = commands_of(context["next"], hop, report=report)
+        held = context["prior"] is not None and context["prior"].holds
+        context["commands"] = None if held else commands_of(context["next"], hop, report=report)
         head = context["head"]
         alone = _check_alone(head, context["next"], kubernetes=context["kubernetes"])
         since = head.last_success_at

@@ -14,7 +14,7 @@ from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.queries.fleet.causes import BlockerCause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
-from migrations_app.queries.rollouts.active import IN_PROGRESS, ActiveRollout
+from migrations_app.queries.rollouts.active import IN_PROGRESS, ROLLOUT, ActiveRollout
 from migrations_app.readiness.progress.share import DonePercent
 from migrations_app.texts import text as _
 
@@ -106,7 +106,8 @@ class RowAction:
 @dataclass(frozen=True, slots=True)
 class ShownRow:
     """A row of the fleet page. `blockers` are the first two, `more` the number of the others; `done` is the share of
-    the conversion to v1, None if nothing was counted; `rollout` is in progress or waits for an approval.
+    the conversion to v1, None if nothing was counted; `rollout` is a rollout or journey in progress, or a rollout that
+    waits for an approval.
     """
 
     row: FleetRow
@@ -184,13 +185,14 @@ def shown_row(
 
 
 def _watch(rollout: ActiveRollout) -> RowAction:
-    return RowAction(_("Open rollout"), _address("rollout", rollout.id), primary=True)
+    word = _("Open rollout") if rollout.kind == ROLLOUT else _("Open upgrade")
+    return RowAction(word, _address(rollout.kind, rollout.id), primary=True)
 
 
 @lru_cache(maxsize=4096)
 def _address(name: str, key: uuid.UUID) -> str:
-    """Returns the URL of a page of that cluster or rollout. Cached: the URL never changes, and a list needs some
-    hundred.
+    """Returns the URL of a page of that cluster, rollout or journey. Cached: the URL never changes, and a list needs
+    some hundred.
     """
     return reverse(name, args=[key])
 

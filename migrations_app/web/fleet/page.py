@@ -35,7 +35,7 @@ from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.stale_results import READY, stale_ready
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.queries.fleet.where_it_fails import BLOCKS, NEXT
-from migrations_app.queries.rollouts.active import rollouts_of
+from migrations_app.queries.rollouts.active import work_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
@@ -159,7 +159,7 @@ def _shown_rows(
     rows: Sequence[FleetRow], blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]], *, today: date
 ) -> tuple[ShownRow, ...]:
     keys = [row.id for row in rows]
-    done, rollouts = done_by_cluster(keys, today=today), rollouts_of(keys)
+    done, rollouts = done_by_cluster(keys, today=today), work_of(keys)
     return tuple(shown_row(row, blockers, done=done, rollouts=rollouts) for row in rows)
 
 

@@ -275,7 +275,8 @@ def test_a_rollout_under_way_comes_first(ada, shop, state, words):
     page = page_of(ada, shop)
     assert next_box(page).startswith("Do this now Taint Provisioners and let drift replace their nodes")
     assert (words in next_box(page), f"/rollouts/{row.pk}/" in links(page)) == (True, True)
-    assert "with karpdash" not in next_box(page)
+    assert "Then" not in next_box(page)
+    assert "The fix is at the top of this page." not in text(page)
 
 
 @pytest.mark.parametrize("state", ["succeeded", "aborted", "previewed"])

@@ -8,6 +8,8 @@ from django.contrib.auth import get_user_model
 
 from migrations_app.models.scan import Scan
 from migrations_app.queries.fleet import clusters
+from tests.builders.journeys import a_journey
+from tests.builders.rollouts import a_rollout
 from tests.builders.rows import NOW, a_cluster, a_failure, a_finding, a_report, a_scan, a_snapshot
 from tests.web.pages import links, rows, tags, text
 
@@ -57,6 +59,24 @@ def test_a_result_that_is_out_of_date_is_no_advice_to_upgrade_today(ada):
     assert "upgraded today on 2 of 2 clusters 1 of them by a scan that is out of date" in text(page)
     assert [("Scan again" in row, "Open runbook" in row) for row in rows(page)] == [(True, False), (False, True)]
     assert "out of date" not in text(ada.get("/?q=new"))
+
+
+def test_a_cluster_in_an_upgrade_step_by_step_leads_there(ada):
+    """It is ready, but whoever upgrades it by hand does what the upgrade in progress is about to do."""
+    journey = a_journey(scanned("shop", verdict="ready"), state="paused")
+    page = ada.get("/")
+    row = rows(page)[0]
+    assert ("Paused Upgrade to 1.0.14" in row, "Open upgrade" in row, "Open runbook" in row) == (True, True, False)
+    assert f"/journeys/{journey.pk}/" in links(page)
+
+
+def test_the_rollout_of_an_upgrade_step_by_step_comes_before_it(ada):
+    shop = scanned("shop", verdict="ready")
+    a_journey(shop, state="running")
+    row = a_rollout(shop, state="running")
+    a_rollout(shop, state="awaiting_approval")
+    assert f"/rollouts/{row.pk}/" in links(ada.get("/"))
+    assert "Open rollout" in rows(ada.get("/"))[0]
 
 
 def test_a_row_holds_every_column(ada):
