@@ -115,8 +115,6 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "page_size": PAGE,
         "cause_count": len(cause_list),
-        "answer": fleet_answer(page.totals.buckets, cause_list),
-        "stale_ready": stale_ready(filters, now=now) if any(page.totals.buckets[name] for name in READY) else 0,
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
         "to_try": any(row.source == "twin" for row in page.rows),
@@ -126,7 +124,17 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "failing": _failing(filters, cause_list, held=held, now=now),
         "searched": bool(filters.q or filters.environment or filters.group or filters.labels or filters.check),
     }
+    context |= _answer(page, filters, cause_list=cause_list, now=now)
     return render(request, "fleet/page.html", context | _choices(filters, now=now) | _list(page, filters, rows=rows))
+
+
+def _answer(
+    page: FleetPage, filters: FleetFilters, *, cause_list: tuple[BlockerCause, ...], now: datetime
+) -> dict[str, Any]:
+    """Returns the numbers above the list."""
+    counts = page.totals.buckets
+    stale = stale_ready(filters, now=now) if any(counts[name] for name in READY) else 0
+    return {"answer": fleet_answer(counts, cause_list), "stale_ready": stale}
 
 
 def _progress_query(filters: FleetFilters) -> str | None:

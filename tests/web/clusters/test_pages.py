@@ -8,8 +8,6 @@ from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import PartLine, Target
-from tests.builders.journeys import a_journey
-from tests.builders.rollouts import a_rollout
 from tests.builders.rows import (
     NOW,
     a_claim_lost,
@@ -237,71 +235,6 @@ def test_a_bundle_is_not_said_to_be_the_cluster_of_today(ada):
     page = text(page_of(ada, bundle))
     assert "From a bundle. It was uploaded 90 days ago . Scans read it again, not the cluster" in page
     assert "of an uploaded bundle" in rows(ada.get("/"))[0]
-
-
-def next_box(page):
-    """What the page says to do now, and what after it."""
-    words = text(page)
-    return words[words.index("Do this now") :][:260]
-
-
-def test_a_stale_result_is_scanned_again_first(ada, shop):
-    a_snapshot(shop, at=timezone.now() - timedelta(days=2))
-    page = page_of(ada, shop)
-    assert next_box(page).startswith("Do this now Scan again: the newest result is out of date")
-    assert ("As of 2 days ago" in text(page), "Then 2 objects keep legacy provisioners" in text(page)) == (True, True)
-    assert "Next: Scan again: the newest result is out of date" in text(page_of(ada, shop, "nodes"))
-
-
-def test_a_cluster_that_is_not_reached_is_connected_first(ada, shop):
-    a_snapshot(shop)
-    a_failure(shop, times=4)
-    assert next_box(page_of(ada, shop)).startswith("Do this now Fix the connection, then scan again")
-
-
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ("running", "Change nothing by hand before it has ended."),
-        ("paused", "resume or abort it."),
-        ("needs_attention", "look in the cluster, and record the result."),
-        ("approved", "can be started."),
-        ("awaiting_approval", "waits for an approval."),
-    ],
-)
-def test_a_rollout_under_way_comes_first(ada, shop, state, words):
-    a_snapshot(shop)
-    row = a_rollout(shop, state=state)
-    page = page_of(ada, shop)
-    assert next_box(page).startswith("Do this now Taint Provisioners and let drift replace their nodes")
-    assert (words in next_box(page), f"/rollouts/{row.pk}/" in links(page)) == (True, True)
-    assert "Then" not in next_box(page)
-    assert "The fix is at the top of this page." not in text(page)
-
-
-@pytest.mark.parametrize("state", ["succeeded", "aborted", "previewed"])
-def test_other_rollouts_do_not(ada, shop, state):
-    a_snapshot(shop)
-    a_rollout(shop, state=state)
-    a_rollout(a_cluster("other"), state="running")
-    assert next_box(page_of(ada, shop)).startswith("Do this now 2 objects keep legacy provisioners gone")
-
-
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        ({"state": "running"}, "says which step is next"),
-        ({"state": "running", "needs_person": True}, "waits for a person"),
-        ({"state": "paused"}, "read why, then resume or end it"),
-    ],
-)
-def test_an_upgrade_step_by_step_comes_first(ada, shop, columns, words):
-    a_snapshot(shop)
-    journey = a_journey(shop, **columns)
-    a_rollout(shop, state="running")
-    page = page_of(ada, shop)
-    assert next_box(page).startswith("Do this now Upgrade to 1.0.14, step by step")
-    assert (words in next_box(page), f"/journeys/{journey.pk}/" in links(page)) == (True, True)
 
 
 def test_an_older_snapshot_says_so_on_every_tab(ada, shop):
