@@ -46,7 +46,6 @@ UNORDERED_STEPS = (DELIVERIES, DISRUPTION)
 LAST_RESORT = ("forced_deletion",)
 NO_SUCCESSOR = "Needs a ready NodePool for every Provisioner: apply the converted NodePools first."
 CONVERTED = "Every Provisioner has a ready NodePool: nothing is left to convert."
-LATER = "A later upgrade needs it."
 FIRST_BETA, FIRST_V1 = (0, 32), (1, 0)
 
 
@@ -82,29 +81,30 @@ def action_path(
     *,
     findings: Sequence[Finding] = (),
     release: str = "",
-    later: Iterable[str] = (),
+    later: Iterable[Offer] = (),
     next_check: str | None = None,
 ) -> ActionPath:
     """Returns the offers that a check needs and the possible upgrades of the controller, by step.
 
-    `findings` are those of the upgrade to `release`, which the checks of the offers are of; `later` are the ids of
-    actions that only a later upgrade needs. `next_check` is the check to fix next: only a step that resolves it is
-    current. If it is empty, the installation of the new release is next; if it is None, the first possible step.
+    `findings` are those of the upgrade to `release`, which the checks of the offers are of; `later` are the offers for
+    every upgrade, of which those that this one does not need are apart. `next_check` is the check to fix next: only a
+    step that resolves it is current. If it is empty, the installation of the new release is next; if it is None, the
+    first possible step.
     """
-    all_offers, later_ids = tuple(offers), frozenset(later)
+    all_offers = tuple(offers)
     needed = {
         offer.action_id: offer
         for offer in all_offers
         if offer.checks or (offer.enabled and offer.action_id in CONTROLLER_ACTIONS)
     }
-    others = tuple(offer for offer in all_offers if offer.action_id not in needed)
+    for_later = {offer.action_id: offer for offer in later if offer.checks and offer.action_id not in needed}
     steps = _steps(needed, parts=parts_by_check(findings, release=release), upgrades=bool(release))
     current = _current(steps, next_check)
     return ActionPath(
         steps=tuple(msgspec.structs.replace(step, current=step is current) for _part, step in steps),
         last_resort=tuple(needed[name] for name in LAST_RESORT if name in needed),
-        later=tuple(_is_later(offer) for offer in others if offer.action_id in later_ids),
-        unneeded=tuple(offer for offer in others if offer.action_id not in later_ids),
+        later=tuple(for_later.values()),
+        unneeded=tuple(offer for offer in all_offers if offer.action_id not in {*needed, *for_later}),
     )
 
 
@@ -142,10 +142,6 @@ def _current(steps: Sequence[tuple[HopPart, ActionStep]], next_check: str | None
         if next_check and any(next_check in offer.checks for offer in enabled):
             return step
     return None
-
-
-def _is_later(offer: Offer) -> Offer:
-    return msgspec.structs.replace(offer, enabled=False, why=LATER)
 
 
 def _disabled_if_impossible(offer: Offer, report: Report) -> Offer:

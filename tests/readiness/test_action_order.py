@@ -103,12 +103,10 @@ def test_the_upgrade_begins_with_its_crds_even_where_karpdash_may_not_install_th
     assert [(step.title, step.current) for step in path.steps] == [("New CRDs", True), ("Controller", False)]
 
 
-def test_what_a_later_upgrade_needs_is_apart_and_not_offered_yet():
-    path = action_path([an_offer("roll_nodes", checks=())], release="0.31.5", later=["roll_nodes"])
-    assert [(offer.action_id, offer.enabled, offer.why) for offer in path.later] == [
-        ("roll_nodes", False, "A later upgrade needs it.")
-    ]
-    assert path.unneeded == ()
+def test_what_a_later_upgrade_needs_is_apart_and_may_be_done_ahead():
+    here, everywhere = an_offer("roll_nodes", enabled=False, checks=()), an_offer("roll_nodes")
+    path = action_path([here, an_offer("adopt_crds")], release="0.31.5", later=[everywhere, an_offer("adopt_crds")])
+    assert (path.later, path.unneeded, titles(path)) == ((everywhere,), (), ["CRDs", "Controller"])
 
 
 def test_a_run_of_helm_stands_at_the_controller_where_it_is_possible_and_nowhere_else():

@@ -92,7 +92,7 @@ def _actions(request: HttpRequest, context: Mapping[str, Any]) -> ActionPath:
         at_hop,
         findings=hop.findings,
         release=hop.release,
-        later=[offer.action_id for offer in every_offer if offer.checks],
+        later=every_offer,
         next_check=(task.check or ("" if task.upgrades else None)) if task else None,
     )
 
