@@ -35,7 +35,7 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-WANTED = "a controller, or absent"
+WANTED, NODE_PATH = "a controller, or absent", f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
 
 
 @check.judge
@@ -46,14 +46,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not counts and not others:
         return (yield NotApplicable("no node carries a finalizer of Karpenter"))
     if not gone and None in (running, controller):
-        yield Unknown(f"what the running controller takes off is not known: {case.running.how}")
-        return
+        return (yield Unknown(f"what the running controller takes off is not known: {case.running.how}"))
     for (generations, kind, name), count in counts.items():
-        if not gone and (not generations or running is None or any(serves(running, item) for item in generations)):
-            continue
-        seen = "no controller runs" if gone else f"{running} does not act on alpha"
-        path = f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
-        yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted=WANTED, count=count)
+        acts = [serves(running, item) for item in generations] if running else [True]
+        if not gone and None in acts:
+            return (yield Unknown(f"which objects {running} acts on is not known"))
+        if gone or (acts and not any(acts)):
+            seen = "no controller runs" if gone else f"{running} does not act on alpha"
+            yield Evidence(kind=kind, name=name, path=NODE_PATH, seen=seen, wanted=WANTED, count=count)
     yield from others
 
 

@@ -40,6 +40,13 @@ def test_0_32_serves_both():
     assert result_of(CHECK, "0.33+", cluster) == GOOD
 
 
+def test_a_release_without_a_row_may_serve_them():
+    """0.27 launches by Provisioners: a node that loses its finalizer keeps its instance when it is deleted."""
+    cluster = a_cluster("0.27.5", kubernetes="1.24").with_docs(*held(ALPHA))
+    assert result_of(CHECK, "0.31", cluster) == ("unknown", "which objects 0.27.5 acts on is not known", ())
+    assert remedies(CHECK, "0.31", cluster) == ()
+
+
 def test_after_an_uninstall_nobody_does():
     cluster = an_empty_cluster().with_kubernetes("v1.29.4-eks-x").with_docs(*held(BETA))
     rows = (a_row("NodePool", "general", "no controller runs"),)
