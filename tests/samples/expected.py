@@ -84,7 +84,7 @@ EXPECTED = {
     "old_settings": Expected(
         stage="beta_v1",
         verdicts={"0.33+": "blocked", "1.0": "blocked", "1.1+": "later", NEWEST_MINOR: "needs_facts"},
-        blockers=("admission_webhooks_current",),
+        blockers=("admission_webhooks_current", "conversion_webhook_on"),
     ),
     "v1_13": Expected(stage="v1", verdicts={"1.3": "done", NEWEST_MINOR: "ready_with_warnings"}, blockers=()),
     "v1_beta_stored": Expected(

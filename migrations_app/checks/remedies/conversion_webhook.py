@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.changes import HelmValue, ObjectPatch, Observation, PersonTask, group
+from migrations_app.checks.changes import HelmValue, ObjectPatch, Observation, PersonTask, When, group
 from migrations_app.checks.remedies.commands import (
     as_json,
+    chart_values,
     crd_chart_remedies,
     helm_remedies,
     in_cluster,
@@ -16,7 +17,7 @@ from migrations_app.checks.remedies.commands import (
 from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.shell import no_option, pointer, words
 from migrations_app.checks.shell import note as remark
-from migrations_app.inventory.facts.controller import CRD_CHART
+from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import (
     conversion_repairs,
     conversion_target,
@@ -24,9 +25,11 @@ from migrations_app.inventory.facts.conversion_webhook import (
     webhook_path,
 )
 from migrations_app.inventory.objects.karpenter import CRD, Service
+from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.manifests import JsonMap
 
 SERVICE = "spec.conversion.webhook.clientConfig.service"
+ENABLED = "webhook.enabled"
 UNANSWERED, CALLED_ALREADY = "conversion_unanswered", "called_already"
 
 
@@ -35,9 +38,18 @@ def is_fixable(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
     return any(mend.strategy for mend in conversion_repairs(case.inventory, case.running.release).values())
 
 
+def main_chart_fixes(case: CheckContext) -> tuple[Remedy, ...]:
+    """Switches the webhook of the controller on: together with the hop that brings its CRDs, later before the hop."""
+    when: When = "landing" if case.hop.name == ALPHA_LEFT else "before"
+    return chart_values(case, {ENABLED: "true"}, about="the API server converts through it", when=when)
+
+
 def chart_fixes(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
-    """Sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
+    """Switches the webhook of the controller on where it is off, because no value of karpenter-crd makes it answer.
+    Otherwise sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
     version."""
+    if real is None and webhooks_off(installation(case.inventory), case.running.release):
+        return main_chart_fixes(case)
     if crd_values(case.inventory) is not None:
         # Upgrading to the same chart would change nothing, because it keeps its values.
         return helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
@@ -96,7 +108,7 @@ def _restart_remedies(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy
 
 
 def _values(real: Service | None) -> tuple[HelmValue, ...]:
-    on = HelmValue("webhook.enabled", "true", "the CRDs convert through the webhook")
+    on = HelmValue(ENABLED, "true", "the CRDs convert through the webhook")
     if real is None:
         return (on,)
     reason = "the Service of the controller"

@@ -4,6 +4,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.catalogue.crds.conversion_webhook_resolves import check
+from migrations_app.checks.changes import HelmChange
 from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject, Unseen
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
@@ -210,6 +211,14 @@ def test_the_remedy_points_at_the_real_service():
         '\'[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service",'
         '"value":{"namespace":"karpenter","name":"karpenter","port":8443,"path":"/conversion/karpenter.sh"}}]\''
     )
+
+
+@pytest.mark.parametrize(("hop", "when"), [("0.33+", "landing"), ("1.0", "before")])
+def test_where_the_controller_has_it_off_the_chart_of_the_controller_switches_it_on(hop, when):
+    first = remedies(CHECK, hop, a_cluster("0.37.5", env={"DISABLE_WEBHOOK": "true"}), start="0.37.5")[0]
+    assert isinstance(first.change, HelmChange)
+    assert (first.how, first.change.chart, first.change.given) == ("helm", "karpenter", {"webhook.enabled": "true"})
+    assert first.change.when == when
 
 
 def test_the_remedy_follows_the_manager_of_the_crds():

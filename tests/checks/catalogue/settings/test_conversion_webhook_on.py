@@ -67,7 +67,33 @@ def test_without_a_controller_there_is_nothing_to_ask():
 
 
 def test_it_is_asked_while_both_versions_live():
-    assert asked_hops(CHECK) == ("1.0", "1.1+")
+    assert asked_hops(CHECK) == ("0.33+", "1.0", "1.1+")
+
+
+@pytest.mark.parametrize("start", ["0.32.10", "0.37.0", "0.37.5"])
+def test_a_release_that_keeps_it_off_is_changed_with_the_crds_that_ask_it(start):
+    """The guide of v1 upgrades to the latest patch with webhook.enabled=true: the CRDs of that patch convert."""
+    cluster = a_cluster(start, kubernetes="1.28", env={"DISABLE_WEBHOOK": "true"})
+    kept_off = cluster.with_values({"webhook": {"enabled": False}}, version=start)
+    assert result_of(CHECK, "0.33+", kept_off, start=start) == off(
+        kind="HelmRelease", path="config.webhook.enabled", seen="false", wanted="true"
+    )
+    (first, *_) = remedies(CHECK, "0.33+", kept_off, start=start)
+    assert isinstance(first.change, HelmChange)
+    assert (first.how, first.change.chart, first.change.when) == ("helm", "karpenter", "landing")
+    assert first.change.given == {"webhook.enabled": "true"}
+    by_default = cluster.with_values({"replicas": 2}, version=start)
+    assert result_of(CHECK, "0.33+", by_default, start=start) == GOOD
+
+
+def test_a_webhook_that_is_off_by_a_value_nobody_can_read_is_unknown_before_its_crds():
+    cluster = a_cluster("0.37.5", env={"DISABLE_WEBHOOK": "true"})
+    status, summary, _ = result_of(CHECK, "0.33+", cluster, start="0.37.5")
+    assert (status, summary.partition(": ")[0]) == (
+        "unknown",
+        "whether webhook.enabled is false for 0.37.8 too is not known",
+    )
+    assert result_of(CHECK, "0.33+", a_cluster("0.37.5"), start="0.37.5") == GOOD
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
