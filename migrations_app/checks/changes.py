@@ -128,11 +128,12 @@ class ObjectLabels(ChangeBase, frozen=True, kw_only=True, tag="labels"):
 
 
 class ObjectAnnotations(ChangeBase, frozen=True, kw_only=True, tag="annotations"):
-    """Annotations of one object: those that are set, and the keys that are removed."""
+    """Annotations of one object: those that are set, and the keys that are removed. `guard` is that of a patch."""
 
     target: ChangeTarget
     given: dict[str, str] = {}
     removed: tuple[str, ...] = ()
+    guard: tuple[tuple[str, ...], ...] = ()
 
 
 class NodeTaint(ChangeBase, frozen=True, kw_only=True, tag="taint"):

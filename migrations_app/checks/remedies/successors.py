@@ -6,6 +6,7 @@ from migrations_app.checks.base import Remedy
 from migrations_app.checks.changes import KarpdashAction
 from migrations_app.checks.remedies.commands import kubectl, remedies_of
 from migrations_app.checks.shell import quoted
+from migrations_app.conversion.objects import PLACEHOLDER
 from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.karpenter import kinds
 
@@ -31,6 +32,8 @@ def successor_commands() -> Remedy:
         f"kubectl get {_ALPHA} -o yaml > alpha.yaml",
         "karpdash convert -f alpha.yaml --to v1beta1 > beta.yaml",
         "# Settle what it said above and read beta.yaml; where Git or Terraform holds the old ones, put it beside them",
+        "# Each line printed here waits for the name of a role, and nothing is created: a role cannot be changed later",
+        f"! grep -nF {quoted(PLACEHOLDER)} beta.yaml &&",
         "kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
         "# Ready when each class names subnets, groups and images; only then fence a Provisioner or replace a node",
         f"kubectl get {kinds.EC2_NODE_CLASS.crd_name} -o {_COLUMNS}",

@@ -84,7 +84,9 @@ def _group_key(step: Change) -> Hashable | None:
         case ObjectDelete():
             return "delete", _without_name(step.target), step.propagation, step.alone, step.notes
         case ObjectLabels() | ObjectAnnotations():
-            return type(step), _without_name(step.target), tuple(sorted(step.given.items())), step.removed, step.notes
+            guard = step.guard if isinstance(step, ObjectAnnotations) else ()
+            marks = tuple(sorted(step.given.items())), step.removed
+            return type(step), _without_name(step.target), marks, guard, step.notes
         case ObjectPatch():
             return "patch", _without_name(step.target), step.subresource, step.notes
         case NodeTaint():
@@ -107,8 +109,8 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
         case ObjectPatch():
             sub = f" --subresource={word(first.subresource)}" if first.subresource else ""
             form = "merge" if isinstance(first.body, dict) else "json"
-            guard = f"{piped(first.guard)} && " if first.guard else ""
-            yield f"{guard}{_command_head('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
+            head = f"{_guarded(first.guard)}{_command_head('patch', first.target)}"
+            yield f"{head}{sub} --type={form} -p {json_word(first.body)}"
         case ObjectApply():
             yield from printed(text_of(first.manifest))
             yield "  | kubectl apply -f -"
@@ -117,14 +119,21 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
             yield f"{_command_head('delete', first.target, names=_names(steps))}{cascade}"
         case ObjectLabels() | ObjectAnnotations():
             verb = "label" if isinstance(first, ObjectLabels) else "annotate"
+            guard = _guarded(first.guard) if isinstance(first, ObjectAnnotations) else ""
             more = " --overwrite" if first.given else ""
-            yield f"{_command_head(verb, first.target, names=_names(steps))} {_marks(first.given, first.removed)}{more}"
+            head = f"{guard}{_command_head(verb, first.target, names=_names(steps))}"
+            yield f"{head} {_marks(first.given, first.removed)}{more}"
         case NodeTaint():
             yield f"kubectl taint node {word(first.target.name)} {_taint(first)}"
         case QueryRename():
             yield from _rename_command(first)
         case _:
             yield from _without_change(first)
+
+
+def _guarded(guard: Sequence[tuple[str, ...]]) -> str:
+    """The beginning of a line that goes on only if the last of these programs succeeds; empty without any."""
+    return f"{piped(guard)} && " if guard else ""
 
 
 def _without_change(first: Change) -> Iterator[str]:

@@ -9,11 +9,14 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import Change, ChangeTarget, ObjectAnnotations, ObjectPatch, PersonTask, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN
 from migrations_app.checks.remedies.karpenter_objects import target_of
 from migrations_app.checks.render import kubectl
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.node_classes import kubelet_meanings, kubelet_of, same_meaning
 from migrations_app.inventory.facts.node_pools import class_name, own_pools
 from migrations_app.inventory.inventory import Inventory
@@ -73,6 +76,17 @@ def _removals(rows: Sequence[Evidence], *, once: str) -> tuple[str, ...]:
     """What removes the annotations later, as comments."""
     removals = (ObjectAnnotations(target=target_of(row), removed=(labels.KUBELET_COMPATIBILITY,)) for row in rows)
     return tuple(f"Only once {once}: {line}" for line in kubectl.text(group(*removals)).splitlines())
+
+
+def once_class_has_settings(inventory: Inventory, removal: ObjectAnnotations) -> ObjectAnnotations:
+    """The removal of an annotation with kubelet settings, made only while the class of its pool has settings: neither a
+    failed patch of the class nor an editor that changed nothing may cost the only copy."""
+    pool = next((pool for pool in own_pools(inventory) if pool.name == removal.target.name), None)
+    if pool is None or removal.removed != (labels.KUBELET_COMPATIBILITY,):
+        return removal
+    name = no_option(class_name(pool))
+    settings = ("kubectl", "get", kinds.EC2_NODE_CLASS.crd_name, name, "-o", "jsonpath={.spec.kubelet}")
+    return replace(removal, guard=(settings, ("grep", "-q", ".")))
 
 
 def move_kubelet_to_class(inventory: Inventory, row: Evidence) -> Change:

@@ -7,7 +7,7 @@ from migrations_app.checks.changes import Change, ObjectAnnotations, PersonTask,
 from migrations_app.checks.remedies.commands import remedies_of, with_cluster_commands
 from migrations_app.checks.remedies.karpenter_objects import target_of
 from migrations_app.checks.remedies.object_marks import change_annotations
-from migrations_app.checks.shared.kubelet_settings import annotations_to_keep, move_kubelet_to_class
+from migrations_app.checks.shared import kubelet_settings
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -49,8 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for key, (kind, wanted) in CARRIERS.items():
         for item in pools if kind == "NodePool" else classes:
             value = item.metadata.annotation(key)
-            # The conversion also writes an empty kubelet block, which holds no setting.
-            if value not in (None, "", "{}"):
+            if value not in (None, "", "{}"):  # the conversion also writes an empty block, which holds no setting
                 path = f"metadata.annotations[{key}]"
                 yield Evidence(kind=kind, name=item.name, path=path, seen=str(value)[:200], wanted=wanted)
 
@@ -59,22 +58,23 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     parts = {"EC2NodeClass": case.inventory.ec2nodeclasses, "NodePool": case.inventory.nodepools}
     objects = {(kind, item.name): item for kind, part in parts.items() for item in part.items}
-    kept = annotations_to_keep(case.inventory, evidence)
-    steps = [_remove_annotation(row, objects[row.kind, row.name]) for row in evidence if row not in kept]
+    kept = kubelet_settings.annotations_to_keep(case.inventory, evidence)
+    steps = [_remove_annotation(case, row, objects[row.kind, row.name]) for row in evidence if row not in kept]
     moves = dict.fromkeys(kept[row] if row in kept else _move_content(case, row) for row in evidence)
     written = (f"write {row.seen} of {row.kind} {row.name} as {row.wanted}" for row in evidence if row not in kept)
     what = "; ".join((*dict.fromkeys(task.what for task in kept.values()), *written))
-    first = objects[evidence[0].kind, evidence[0].name]
-    remedies = remedies_of(group(*moves, *steps, what=what), managed(first.metadata))
+    kept_by = managed(objects[evidence[0].kind, evidence[0].name].metadata)
+    remedies = remedies_of(group(*moves, *steps, what=what), kept_by)
     yield from with_cluster_commands(remedies, group(*steps)) if steps else remedies
 
 
 def _move_content(case: CheckContext, row: Evidence) -> Change:
     """Moves the content of the annotation to its field; a manual task if the new value is a choice."""
     task = PersonTask(target=target_of(row), what=row.wanted, why="which image runs is a choice")
-    return move_kubelet_to_class(case.inventory, row) if row.kind == "NodePool" else task
+    return kubelet_settings.move_kubelet_to_class(case.inventory, row) if row.kind == "NodePool" else task
 
 
-def _remove_annotation(row: Evidence, named_object: NamedObject) -> ObjectAnnotations:
+def _remove_annotation(case: CheckContext, row: Evidence, named_object: NamedObject) -> ObjectAnnotations:
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
-    return change_annotations(target_of(row), named_object.metadata.annotations, removed=(key,))
+    removal = change_annotations(target_of(row), named_object.metadata.annotations, removed=(key,))
+    return kubelet_settings.once_class_has_settings(case.inventory, removal)

@@ -30,7 +30,7 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-ALONE, NO_ID = "an alias alone", "the id of an image; the conversion knew none"
+ALONE, NO_ID = "an alias alone", "the id of an image, in one edit without the annotation v1beta1-ubuntu, which drops it"
 FAMILY, PLACEHOLDER = "spec.amiFamily", "ami-placeholder"
 
 

@@ -52,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for ec2_node_class in classes:
         mark = ec2_node_class.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or ""
         if "incompatible" in mark:
-            yield at_field(ec2_node_class, MARK, seen=mark, wanted=WANTED)
+            yield at_field(ec2_node_class, MARK, seen=mark, wanted=f"absent, in one edit with {WANTED}")
         elif text(ec2_node_class, FAMILY) == UBUNTU and _loses_images(ec2_node_class, case):
             terms = f"{len(rows(ec2_node_class, AMI_TERMS)) or 'no'} amiSelectorTerms"
             yield at_field(ec2_node_class, FAMILY, seen=f"{UBUNTU} with {terms}", wanted=WANTED)

@@ -33,7 +33,9 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    pools = own_pools(case.inventory)
+    pools, to = own_pools(case.inventory), case.hop.release
+    if minor_order(to.minor) < KNOWS_BUDGETS:
+        return (yield NotApplicable(f"{to} has no budgets: its CRDs and its webhook drop them"))
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     malformed, pools = split_malformed(pools, {BUDGETS: MAPS})

@@ -7,6 +7,7 @@ from migrations_app.checks.changes import Observation
 from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.inventory.objects.karpenter import NodePool
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import CONVERTED
 
 check = Check(
@@ -55,6 +56,8 @@ def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:
 
 @check.advise
 def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    note = "Keep what there is before the hop, CRDs and objects; applied again they bring the fields back"
-    command = ("kubectl", "get", "crd,nodepools,ec2nodeclasses,nodeclaims", "-o", "yaml")
+    note = (
+        "Keep the values, to be written again by kubectl edit: kubectl apply refuses this file once its objects changed"
+    )
+    command = ("kubectl", "get", f"{kinds.NODE_POOL.crd_name},{kinds.EC2_NODE_CLASS.crd_name}", "-o", "yaml")
     yield in_cluster(Observation(pipe=(command,), into="before-the-hop.yaml", notes=(note,)))

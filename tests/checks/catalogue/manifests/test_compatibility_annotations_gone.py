@@ -95,13 +95,13 @@ def test_the_remedy_carries_over_before_it_removes():
     assert [one.how for one in found] == ["argocd", "kubectl"]
     assert found[1].text.splitlines() == [
         f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}",
-        f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
+        f"{once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
     ]
     edit, then, removed = found[0].text.splitlines()
     where = "# In the source of the Argo CD Application (p): "
     told = """write {"maxPods":58} of NodePool web as spec.kubelet of the EC2NodeClass"""
     assert (edit, then) == (f"{where}{told}", "# Then argocd app sync p")
-    assert removed == f"# Then kubectl annotate nodepools.karpenter.sh web {KUBELET}-", (
+    assert removed == f"# Then {once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-", (
         "Karpenter wrote it, and no source"
     )
     patch, _ = leaves(found[1].change)
@@ -109,6 +109,28 @@ def test_the_remedy_carries_over_before_it_removes():
 
 
 SPLIT = "kubelet_settings_in_classes"
+
+
+def once(name):
+    """How a line begins that goes on only if the class has settings."""
+    got = "-o 'jsonpath={.spec.kubelet}' | grep -q . && "
+    return f"kubectl get ec2nodeclasses.karpenter.k8s.aws {name} {got}"
+
+
+def test_annotations_of_two_classes_wait_for_their_own_class():
+    cluster = beside('{"maxPods":58}', '{"maxPods":110}', node_class="own")
+    (found,) = remedies(CHECK, "1.1+", cluster.with_docs(node_class("own", cluster="test", version="v1")))
+    assert live(found)[-2:] == [
+        f"{once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
+        f"{once('own')}kubectl annotate nodepools.karpenter.sh batch {KUBELET}-",
+    ]
+    marks = [one for one in leaves(found.change) if isinstance(one, ObjectAnnotations)]
+    assert [one.undo.guard for one in marks] == [(), ()]
+
+
+def test_the_mark_of_ubuntu_waits_for_no_settings():
+    (found,) = remedies(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily"}))
+    assert live(found)[-1] == f"kubectl annotate ec2nodeclasses.karpenter.k8s.aws default {UBUNTU}-"
 
 
 def beside(first, second, *, name="batch", node_class="default"):
@@ -151,7 +173,7 @@ def test_an_unreadable_annotation_of_the_only_pool_is_for_a_person():
 def test_pools_that_agree_are_written_to_their_class_once(second):
     (found,) = remedies(CHECK, "1.1+", beside('{"maxPods":58}', second))
     assert live(found)[0] == f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}"
-    assert live(found)[-1] == f"kubectl annotate nodepools.karpenter.sh web batch {KUBELET}-"
+    assert live(found)[-1] == f"{once('default')}kubectl annotate nodepools.karpenter.sh web batch {KUBELET}-"
     assert found.change.needs == ()
 
 
@@ -160,7 +182,7 @@ def test_a_pool_without_settings_follows_its_class():
     written = node_class("default", cluster="test", version="v1")
     written["spec"]["kubelet"] = {"maxPods": 58}
     (found,) = remedies(CHECK, "1.1+", cluster.without("ec2nodeclasses").with_docs(written))
-    assert live(found)[-1] == f"kubectl annotate nodepools.karpenter.sh web {KUBELET}-"
+    assert live(found)[-1] == f"{once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-"
 
 
 def test_other_classes_are_not_held_up():
@@ -171,7 +193,7 @@ def test_other_classes_are_not_held_up():
     (found,) = remedies(CHECK, "1.1+", cluster)
     assert live(found) == [
         f"kubectl patch ec2nodeclasses.karpenter.k8s.aws own --type=merge -p {WRITTEN}",
-        f"kubectl annotate nodepools.karpenter.sh own {KUBELET}-",
+        f"{once('own')}kubectl annotate nodepools.karpenter.sh own {KUBELET}-",
     ]
 
 

@@ -5,6 +5,7 @@ from tests.builders.newest import NEWEST_MINOR
 from tests.builders.pools import GONE, a_class, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "image_terms_valid"
+NO_ID = "the id of an image, in one edit without the annotation v1beta1-ubuntu, which drops it"
 TERMS = "spec.amiSelectorTerms"
 ALIAS = f"{TERMS}[0].alias"
 GOOD = ("pass", "Every node class selects its images as v1 requires")
@@ -80,7 +81,7 @@ def test_a_family_newer_than_the_release():
 
 
 def test_the_placeholder_of_the_conversion():
-    expected = bad(f"{TERMS}[0].id", "ami-placeholder", "the id of an image; the conversion knew none")
+    expected = bad(f"{TERMS}[0].id", "ami-placeholder", NO_ID)
     assert found(CHECK, "1.1+", v1([{"id": "ami-placeholder"}])) == expected
 
 

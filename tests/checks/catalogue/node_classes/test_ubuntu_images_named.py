@@ -42,7 +42,7 @@ def test_from_kubernetes_1_29_on_nothing_finds_them(kubernetes, expected):
 
 def test_what_the_conversion_could_not_carry_over():
     path, mark = f"metadata.annotations[{MARK}]", "amiFamily,blockDeviceMappings,incompatible"
-    cause = row("EC2NodeClass", "default", path, seen=mark, wanted=WANTED)
+    cause = row("EC2NodeClass", "default", path, seen=mark, wanted=f"absent, in one edit with {WANTED}")
     cluster = at("1.0.14", a_class({"metadata.annotations": {MARK: mark}}))
     assert found(CHECK, "1.1+", cluster) == ("fail", (cause,))
 

@@ -54,6 +54,14 @@ def test_unseen():
     unseen_is_unknown(CHECK, "1.1+", version="1.0.14")
 
 
+@pytest.mark.parametrize(("start", "asked"), [("0.33.0", False), ("0.36.0", True)])
+def test_a_release_without_budgets_is_not_asked_for_any(start, asked):
+    """0.33.12 drops what a patch writes, in v1 too: its conversion webhook knows no budgets."""
+    cluster = at(start, a_pool({BUDGETS: GONE}, version="v1beta1"), kubernetes="1.28")
+    told = ("not_applicable", "0.33.12 has no budgets: its CRDs and its webhook drop them")
+    assert (answer(CHECK, "0.33+", cluster) == told) is not asked
+
+
 def test_the_remedy():
     given = remedies(CHECK, "1.1+", v1({BUDGETS: GONE}))
     assert parses(given) == ["kubectl"]

@@ -95,9 +95,10 @@ def test_the_remedies_convert_and_then_fence():
     remedy, fence, *_ = remedies(CHECK, "0.33+", on_0_32())
     lines = [line for line in remedy.text.splitlines() if not line.startswith("#")]
     alpha = "provisioners.karpenter.sh,awsnodetemplates.karpenter.k8s.aws"
-    assert lines[:3] == [
+    assert lines[:4] == [
         f"kubectl get {alpha} -o yaml > alpha.yaml",
         "karpdash convert -f alpha.yaml --to v1beta1 > beta.yaml",
+        "! grep -nF '$KARPENTER_NODE_ROLE' beta.yaml &&",
         "kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
     ]
     assert is_shell(remedy.text)

@@ -66,4 +66,7 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_keeps_what_there_is():
-    assert remedies(CHECK, "1.0", a_pool(grace="1h"))[0].text.endswith("> before-the-hop.yaml")
+    note, line = remedies(CHECK, "1.0", a_pool(grace="1h"))[0].text.split("\n")
+    objects = "nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws"
+    assert line == f"kubectl get {objects} -o yaml > before-the-hop.yaml"
+    assert note.startswith("# Keep the values, to be written again by kubectl edit")
