@@ -1,6 +1,7 @@
 """What the runbook tells for drift and for alpha objects, done on a real API server with the CRDs of the release."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from migrations_app.checks.remedies.crd_upgrade import keep_crds
 from migrations_app.checks.remedies.successors import successor_commands
 from migrations_app.checks.render import kubectl
 from migrations_app.checks.shared.drift_hold import drift_hold, is_held
-from migrations_app.conversion.objects import Options
+from migrations_app.conversion.objects import PLACEHOLDER, Options
 from migrations_app.conversion.reports.report import convert_texts
 from migrations_app.inventory.objects.base import Metadata
 from migrations_app.inventory.objects.karpenter import CRD, NodePool
@@ -19,6 +20,8 @@ from migrations_app.karpenter.versions import release
 from migrations_app.samples.karpenter_objects import ON_DEMAND, node_template, pool, provisioner
 from tests import upstream
 from tests.acceptance.commands import Command, commands
+from tests.acceptance.real_clusters import run
+from tests.deploy.helm import Helm
 from tests.servers.api_client import Client, RefusedError
 from tests.servers.apiserver import ApiServer
 from tests.servers.crds import without_rules
@@ -124,6 +127,33 @@ def test_what_is_converted_on_0_32_stands_beside_what_is_there(clean_apiserver: 
         assert again.value.status == 409
     for one in old:
         assert admin.get(admin.path_of(one))["metadata"]["name"] == one["metadata"]["name"]
+
+
+def test_nothing_is_created_while_the_name_of_a_role_is_missing(
+    clean_apiserver: ApiServer, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    """v1beta1 never lets spec.role be changed, and the API server takes the placeholder for a name."""
+    serve(clean_apiserver, "v0.32.10", *BETA)
+    old = [provisioner("web", ON_DEMAND, template="default"), node_template("default", cluster="test")]
+    made = convert_texts([("alpha.yaml", yaml.safe_dump_all(map(fresh, old)))], Options(to="v1beta1")).objects
+    beta, kubeconfig = tmp_path / "beta.yaml", tmp_path / "kubeconfig"
+    beta.write_text(yaml.safe_dump_all(made))
+    assert PLACEHOLDER in beta.read_text()
+    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
+    kubeconfig.chmod(0o600)
+    lines = successor_commands().text.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith("grep "))
+    guarded = "\n".join(lines[start : start + 2])
+    kubectl = Path(Helm(tmp_path_factory.mktemp("helm")).kubectl)
+
+    waits = run(guarded, kubectl=kubectl, kubeconfig=kubeconfig)
+    assert (waits.returncode, "created" in waits.stdout, PLACEHOLDER in waits.stdout) == (0, False, True)
+    path = "/apis/karpenter.k8s.aws/v1beta1/ec2nodeclasses"
+    assert clean_apiserver.admin.items(path) == []
+    beta.write_text(beta.read_text().replace(PLACEHOLDER, "KarpenterNodeRole"))
+    done = run(guarded, kubectl=kubectl, kubeconfig=kubeconfig)
+    assert (done.returncode, done.stdout.count(" created")) == (0, 2)
+    assert [one["spec"]["role"] for one in clean_apiserver.admin.items(path)] == ["KarpenterNodeRole"]
 
 
 def test_the_mark_against_pruning_is_put_on_each_crd(clean_apiserver: ApiServer) -> None:

@@ -100,6 +100,7 @@ def test_the_step_is_named_while_the_check_that_asks_does_not_apply_yet() -> Non
     assert [line.split()[0:2] for line in commands.text.splitlines() if not line.startswith("#")] == [
         ["kubectl", "get"],
         ["karpdash", "convert"],
+        ["grep", "-nF"],
         ["kubectl", "create"],
         ["kubectl", "get"],
         ["kubectl", "describe"],
@@ -234,7 +235,7 @@ def test_an_alpha_cluster_is_told_to_make_node_pools_before_anything_is_deleted(
         lines += [line for remedy in stage.commands or own for line in remedy.text.splitlines()]
     goes = re.compile(r"^(?!#).*\b(delete|drain)\b")
     first = next(place for place, line in enumerate(lines) if goes.search(line))
-    assert any(line.startswith("kubectl create -f beta.yaml") for line in lines[:first])
+    assert any(line.strip().startswith("kubectl create -f beta.yaml") for line in lines[:first])
     kinds = ("machines.", "provisioners.", "awsnodetemplates.")
     deleted = [
         next(k for k in kinds if k in line) for line in lines if "kubectl delete" in line and "node " not in line

@@ -98,8 +98,8 @@ def test_the_remedies_convert_and_then_fence():
     assert lines[:4] == [
         f"kubectl get {alpha} -o yaml > alpha.yaml",
         "karpdash convert -f alpha.yaml --to v1beta1 > beta.yaml",
-        "! grep -nF '$KARPENTER_NODE_ROLE' beta.yaml &&",
-        "kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
+        "grep -nF '$KARPENTER_NODE_ROLE' beta.yaml ||",
+        "  kubectl create -f beta.yaml  # what is there already is refused, and stays as it is",
     ]
     assert is_shell(remedy.text)
     assert fence.text.splitlines()[-1].startswith("kubectl patch provisioners.karpenter.sh ")
