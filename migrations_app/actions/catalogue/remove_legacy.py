@@ -9,7 +9,13 @@ from migrations_app.actions.changes import ObjectTarget, Risk, creation, deletio
 from migrations_app.actions.conditions import Deleted, Exists, Field
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, crd_target, find_crd, kind_need, object_target
-from migrations_app.actions.targets.pools import machines_of, nodes_of, reverting_tool, templates_used
+from migrations_app.actions.targets.pools import (
+    machines_of,
+    nodes_of,
+    reverting_tool,
+    templates_used,
+    without_successor,
+)
 from migrations_app.actions.undo import restorable
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, Provisioner
@@ -45,24 +51,18 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 
 @action.prepare
 def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    alpha_in_use = _acts_on_alpha(context)
-    unused = [
-        provisioner
-        for provisioner in context.inventory.provisioners.items
-        if not _dependents(context.inventory, provisioner)
-    ]
-    used = templates_used(context.inventory, without={provisioner.name for provisioner in unused})
-    templates = [
-        awsnodetemplate
-        for awsnodetemplate in context.inventory.awsnodetemplates.items
-        if awsnodetemplate.name not in used
-    ]
+    inventory, alpha_in_use = context.inventory, _acts_on_alpha(context)
+    kept = _kept(inventory, in_use=alpha_in_use)
+    unused = [provisioner for provisioner in inventory.provisioners.items if provisioner.name not in kept]
+    used = templates_used(inventory, without={provisioner.name for provisioner in unused})
+    templates = [template for template in inventory.awsnodetemplates.items if template.name not in used]
     yield from (_delete_object(context, kinds.PROVISIONER, named_object=provisioner) for provisioner in unused)
     yield from (_delete_object(context, kinds.AWS_NODE_TEMPLATE, named_object=template) for template in templates)
-    empty = [kind for kind in kinds.ALPHA_KINDS if not alpha_in_use and not _items(context.inventory, kind)]
-    yield from (_delete_crd(context, kind) for kind in empty if find_crd(context.inventory, kind.crd_name))
-    if not unused and not templates:
-        _refuse_in_use(context.inventory)
+    found = [kind for kind in kinds.ALPHA_KINDS if not alpha_in_use and find_crd(inventory, kind.crd_name)]
+    empty = [kind for kind in found if not _items(inventory, kind)]
+    yield from (_delete_crd(context, kind) for kind in empty)
+    if kept and not (unused or templates or empty):
+        raise Unavailable("; ".join([*kept.values()][:5]), code="in_use")
 
 
 @action.foresee
@@ -86,23 +86,18 @@ def _acts_on_alpha(context: PlanningContext) -> bool:
     return alpha
 
 
-def _dependents(inventory: Inventory, provisioner: Provisioner) -> str:
-    """What still depends on the Provisioner, as text; empty if nothing does."""
+def _kept_by(inventory: Inventory, provisioner: Provisioner, *, in_use: bool) -> str:
+    """Why the Provisioner stays: what depends on it, or who else would launch its nodes; empty if it can go."""
     nodes, machines = nodes_of(inventory, provisioner.name), machines_of(inventory, provisioner.name)
-    return f"Provisioner {provisioner.name} has {nodes} nodes and {machines} Machines" if nodes or machines else ""
+    if nodes or machines:
+        return f"Provisioner {provisioner.name} has {nodes} nodes and {machines} Machines"
+    return without_successor(inventory, provisioner) if in_use else ""
 
 
-def _refuse_in_use(inventory: Inventory) -> None:
-    """Raises Unavailable only if nothing can be deleted; the message names the objects and what depends on them."""
-    reasons = [
-        reason for provisioner in inventory.provisioners.items if (reason := _dependents(inventory, provisioner))
-    ]
-    if reasons and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
-        raise Unavailable("; ".join(reasons[:5]), code="in_use")
-
-
-def _is_empty(inventory: Inventory, kind: Kind) -> bool:
-    return find_crd(inventory, kind.crd_name) is not None and not _items(inventory, kind)
+def _kept(inventory: Inventory, *, in_use: bool) -> dict[str, str]:
+    """The Provisioners that stay, by name, each with the reason."""
+    reasons = {one.name: _kept_by(inventory, one, in_use=in_use) for one in inventory.provisioners.items}
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _items(inventory: Inventory, kind: Kind) -> tuple[NamedObject, ...]:

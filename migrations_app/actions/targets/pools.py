@@ -147,10 +147,17 @@ def living_pools(inventory: Inventory) -> tuple[NodePool, ...]:
 def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -> None:
     """Raises Unavailable with the Provisioners whose pods no ready NodePool can take over."""
     for provisioner in old:
-        reasons = [_obstacle(provisioner, pool) for pool in living_pools(inventory)]
-        if all(reasons):
-            reason = min(reasons, key=len) if reasons else "there is no NodePool"
-            raise Unavailable(f"no NodePool replaces Provisioner {provisioner.name}: {reason}", code="no_successor")
+        if reason := without_successor(inventory, provisioner):
+            raise Unavailable(reason, code="no_successor")
+
+
+def without_successor(inventory: Inventory, old: Provisioner) -> str:
+    """Why no ready NodePool can take over the pods of the Provisioner; empty if one can."""
+    reasons = [_obstacle(old, pool) for pool in living_pools(inventory)]
+    if not all(reasons):
+        return ""
+    reason = min(reasons, key=len) if reasons else "there is no NodePool"
+    return f"no NodePool replaces Provisioner {old.name}: {reason}"
 
 
 def _obstacle(old: Provisioner, pool: NodePool) -> str:

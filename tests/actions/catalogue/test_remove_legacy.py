@@ -65,6 +65,18 @@ def test_beside_node_pools_0_32_gives_up_objects_but_no_crds():
     assert titles(*OBJECTS, a_pool(version="v1beta1"), version="0.32.10") == DELETED_OBJECTS
 
 
+def test_a_provisioner_whose_pods_no_node_pool_takes_stays_while_0_32_launches_by_it():
+    only_here = a_provisioner({"spec.labels": {"team": "ml"}}, name="ml")
+    docs = (*OBJECTS, only_here, a_pool(version="v1beta1"))
+    assert titles(*docs, version="0.32.10") == ["Delete Provisioner web"]
+    assert titles(*docs) == [*DELETED_OBJECTS[:1], "Delete Provisioner ml", *DELETED_OBJECTS[1:], DELETED_CRDS[2]]
+    code, message = refused(only_here, a_pool(version="v1beta1"), a_template(), version="0.32.10")
+    assert (code, message) == (
+        "in_use",
+        "no NodePool replaces Provisioner ml: NodePool web does not give the label team=ml",
+    )
+
+
 def test_an_unknown_release_deletes_nothing():
     nobody = a_cluster("0.33.10").with_docs(*OBJECTS).without("controller", "helm_releases")
     with pytest.raises(Unavailable) as caught:
