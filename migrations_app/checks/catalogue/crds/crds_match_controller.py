@@ -1,6 +1,6 @@
 """Fails for each CRD whose versions are neither those of the running version nor those of the target version."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import crd_chart_remedies, release_at_start
@@ -44,7 +44,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if (
             row.kind.generation
             and not _same_versions(row, seen.get(row.name))
-            and not _matches_target(row, seen.get(row.name), coming=coming)
+            and not _matches_target(row, seen, coming=coming)
         ):
             yield Evidence(
                 kind="CustomResourceDefinition",
@@ -65,10 +65,14 @@ def _same_versions(row: Crd, crd: CRD | None) -> bool:
     return crd is not None and set(crd.served) == set(row.served) and crd.storage == row.storage
 
 
-def _matches_target(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
-    """Whether the CRD is already that of the target version: CRDs are upgraded before the controller."""
-    later = coming.crd(row.name) if coming else None
-    return later is not None and _same_versions(later, crd)
+def _matches_target(row: Crd, seen: Mapping[str, CRD], *, coming: CrdSet | None) -> bool:
+    """Whether the CRD is already that of the target version: CRDs are upgraded before the controller. One that the
+    target does not ship may be absent once every other one is that of the target."""
+    shipped = [one for one in coming.crds if one.kind.generation] if coming else []
+    later = next((one for one in shipped if one.name == row.name), None)
+    if later is not None:
+        return _same_versions(later, seen.get(row.name))
+    return row.name not in seen and bool(shipped) and all(_same_versions(one, seen.get(one.name)) for one in shipped)
 
 
 @check.advise

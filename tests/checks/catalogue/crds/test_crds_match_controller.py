@@ -28,6 +28,15 @@ def test_the_crds_of_the_hop_may_be_there_already():
     assert result_of(CHECK, "1.0", cluster) == GOOD
 
 
+def test_between_crds_and_controller_the_kinds_that_the_hop_ends_may_be_gone():
+    """The chart karpenter-crd of 0.33 and later deletes the alpha CRDs: going on is right, not bringing 0.32 back."""
+    half_way = a_cluster("0.32.10", kubernetes="1.28").without("crds").with_docs(*helm_crds("0.37.8"))
+    assert result_of(CHECK, "0.33+", half_way) == GOOD
+    lost = [crd for crd in helm_crds("0.32.10") if crd["metadata"]["name"] in THREE]
+    status, _, rows = result_of(CHECK, "0.33+", half_way.without("crds").with_docs(*lost))
+    assert (status, {row.seen for row in rows}) == ("fail", {"absent"})
+
+
 def test_crds_of_an_older_release():
     found = result_of(CHECK, "1.1+", a_cluster("1.0.14").without("crds").with_docs(*helm_crds("0.37.8")))
     assert found[:2] == ("fail", "3 CRDs do not match the running version")
