@@ -203,13 +203,17 @@ def test_the_rollback_of_the_runbook_brings_back_chart_and_values(clean_apiserve
     take(site, second)
     assert site.pod()["containers"][0]["image"] == image_of(second.path_hop.release)
     (lines,) = [stage.back_commands for stage in second.stages if stage.back_commands]
-    history = site.typed(lines[0])
-    assert history.returncode == 0, history.stderr
-    rows = [line.split() for line in history.stdout.splitlines()]
-    revision = next(row[0] for row in rows if tag_of(first.path_hop.release).removeprefix("v") in " ".join(row))
-    done = site.typed(lines[1].replace("REVISION", revision))
-    assert (done.returncode, done.stderr) == (0, "")
+    before = tag_of(first.path_hop.release).removeprefix("v")
+    for show, back in zip(lines[::2], lines[1::2], strict=True):
+        history = site.typed(show)
+        assert history.returncode == 0, history.stderr
+        rows = [line.split() for line in history.stdout.splitlines()]
+        revision = next(row[0] for row in rows if before in " ".join(row))
+        done = site.typed(back.replace("REVISION", revision))
+        assert (done.returncode, done.stderr) == (0, "")
     assert (site.values("karpenter"), site.pod()) == (values, pod)
+    crd = site.server.admin.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.karpenter.sh")
+    assert crd["metadata"]["labels"]["of"] == before
 
 
 def test_an_image_named_in_the_values_becomes_that_of_each_hop(clean_apiserver: ApiServer, folder: Path) -> None:

@@ -3,6 +3,8 @@
 import msgspec
 
 from migrations_app.checks.render.helm import rollback_lines
+from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.versions import parse
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import InstallationFacts, ReportHop
 
@@ -46,11 +48,29 @@ _REVERTS = {
 
 
 def rollback_commands(hop: ReportHop, start: str, *, installed: InstallationFacts | None) -> tuple[str, ...]:
-    """Helm's lines back to the release before the hop; none where that cannot take over or another tool delivers."""
+    """Helm's lines back to the release before the hop; none where that cannot take over or another tool delivers.
+
+    The guide goes back with the controller first, its CRDs second. Where the hop ended CRDs of the release before, they
+    come first, because that release does not start without them. Where the hop added CRDs, theirs are left out: Helm
+    would delete these with their objects.
+    """
     able = start in hop.rollback_to and start not in hop.rollback_unsupported
     if not able or installed is None or installed.kept_by != "helm":
         return ()
-    return rollback_lines(installed.release, installed.namespace)
+    controller = rollback_lines(installed.release, installed.namespace)
+    namespace, _, name = (installed.crd_release or "").rpartition("/")
+    before, after = _crd_names(start), _crd_names(hop.release)
+    if not name or installed.crds_kept_by != "helm" or not after or after - before:
+        return controller
+    crds = rollback_lines(name, namespace)
+    return (*crds, *controller) if before - after else (*controller, *crds)
+
+
+def _crd_names(release_name: str) -> set[str]:
+    """The CRDs that the release ships; empty if that is not known."""
+    release = parse(release_name)
+    shipped = crd_set(release) if release else None
+    return {crd.name for crd in shipped.crds} if shipped else set()
 
 
 def impossible_rollback(hop: ReportHop, start: str) -> tuple[IrreversibleEffect, ...]:

@@ -184,6 +184,33 @@ def test_the_rollback_is_the_lines_of_helm_where_helm_delivers() -> None:
     assert rollback_of(rollback_unsupported=("0.37.8",))[1] == ()
 
 
+def helm_lines(name: str, namespace: str = "kube-system") -> tuple[str, str]:
+    where = f"--namespace {namespace}"
+    return f"helm history {name} {where}", f"helm rollback {name} REVISION {where} --wait"
+
+
+@pytest.mark.parametrize(
+    ("hop", "start", "release", "order"),
+    [
+        ("1.0", "0.37.8", "1.0.14", ("karpenter", "karpenter-crd")),  # the guide: controller first, CRDs second
+        ("0.33+", "0.32.10", "0.37.8", ("karpenter-crd", "karpenter")),  # 0.32 does not start without its alpha CRDs
+        ("0.32", "0.31.5", "0.32.10", ("karpenter",)),  # Helm would delete every NodePool with its CRD
+        ("1.14", "1.13.2", "1.14.1", ("karpenter",)),
+    ],
+)
+def test_crds_of_a_release_of_helm_go_back_where_none_is_lost_by_it(
+    hop: str, start: str, release: str, order: tuple[str, ...]
+) -> None:
+    installed = structs.replace(KUBE_SYSTEM, crds_kept_by="helm", crd_release="kube-system/karpenter-crd")
+    given = report_hop(hop=hop, release=release, rollback_to=(start,))
+    (upgrade,) = [
+        one
+        for one in stages((), given, start=start, installed=installed)
+        if (one.part, one.phase) == ("land", "controller")
+    ]
+    assert upgrade.back_commands == tuple(line for name in order for line in helm_lines(name))
+
+
 @pytest.mark.parametrize(
     ("kept_by", "words"),
     [("flux", "that Flux applies"), ("argocd", "that Argo CD applies"), ("terraform", "and apply")],
