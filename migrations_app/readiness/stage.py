@@ -14,7 +14,6 @@ from migrations_app.inventory.objects.karpenter import (
     CRD,
     Container,
     GitOpsDelivery,
-    HelmRelease,
     NamedObject,
     Workload,
 )
@@ -33,7 +32,7 @@ def detect_running_release(inventory: Inventory) -> DetectedRelease:
     """Returns the running release, the source of that fact and its certainty."""
     workload = next(iter(inventory.controller.items), None)
     container = controller_container(workload) if workload else None
-    chart = karpenter_release(inventory)
+    chart = helm_release(inventory)
     labels = (workload.metadata.labels or {}) if workload else {}
     return detect(
         ReleaseEvidence(
@@ -126,11 +125,6 @@ def _is_same_delivery(delivery: GitOpsDelivery, by: Managed) -> bool:
     return (
         DELIVERERS.get(delivery.kind) == by.by and delivery.name == by.name and by.namespace in ("", delivery.namespace)
     )
-
-
-def karpenter_release(inventory: Inventory) -> HelmRelease | None:
-    """Returns the deployed Helm release of the controller's chart, if its record was read."""
-    return next((release for release in inventory.helm_releases.items if release.chart == "karpenter"), None)
 
 
 def controller_container(workload: Workload) -> Container | None:

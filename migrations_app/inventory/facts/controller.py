@@ -195,8 +195,15 @@ def webhooks_off(controller: Installation | None, running: Release | None) -> bo
 
 
 def helm_release(inventory: Inventory, *, chart: str = CHART) -> HelmRelease | None:
-    """The deployed Helm release of that chart; None if its record was not seen."""
-    return next((release for release in inventory.helm_releases.items if release.chart == chart), None)
+    """The deployed Helm release of that chart; None if its record was not seen. Of several, as a controller that moved
+    to another namespace leaves one, that of the controller, or else one in its namespace."""
+    records = [record for record in inventory.helm_releases.items if record.chart == chart]
+    controller = installation(inventory) if len(records) > 1 else None
+    if controller is None:
+        return next(iter(records), None)
+    beside = [record for record in records if record.namespace == controller.namespace]
+    own = [record for record in beside if record.name == controller.release_name]
+    return (own or beside or records)[0]
 
 
 def records_unread(inventory: Inventory) -> str:

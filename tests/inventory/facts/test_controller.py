@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,6 +119,21 @@ def test_values_as_text_and_of_one_among_several_sources(delivery, path, tree):
 )
 def test_values_that_are_not_told_in_full(delivery):
     assert given_values(a_cluster().with_docs(delivery).build()) is None
+
+
+def test_of_several_records_that_of_the_controller_counts():
+    """A move from the namespace karpenter to kube-system leaves a record that comes first by name."""
+    left, own = (
+        a_cluster().with_values({"replicas": 2}, version=version, namespace=home).build().helm_releases.items[0]
+        for version, home in (("0.32.10", "karpenter"), ("0.37.8", "kube-system"))
+    )
+    other = msgspec.structs.replace(own, name="spare")
+    crds = [msgspec.structs.replace(one, chart="karpenter-crd", name="karpenter-crd") for one in (left, own)]
+    inventory = a_cluster("0.37.8").with_items("helm_releases", left, other, own, *crds).build()
+    assert helm_release(inventory) == own
+    assert helm_release(inventory, chart="karpenter-crd") == crds[1]
+    elsewhere = a_cluster("0.37.8").with_items("helm_releases", left).build()
+    assert helm_release(elsewhere) == left
 
 
 def test_a_helm_release_by_chart():

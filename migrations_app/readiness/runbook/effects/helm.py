@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.changes import HelmChange
 from migrations_app.conversion.chart_values.trees import laid
-from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values, installation
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values, helm_release, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen, Unseen
@@ -89,9 +89,7 @@ def _with_controller(
 
 def _crds_beside(inventory: Inventory, change: HelmChange, *, to: Release) -> Inventory | NotShown:
     """With the CRDs of the same release: a plan upgrades these first if they have a chart of their own."""
-    record = next(
-        (helm_release for helm_release in inventory.helm_releases.items if helm_release.chart == CRD_CHART), None
-    )
+    record = helm_release(inventory, chart=CRD_CHART)
     if record is None:
         return inventory
     own = replace(change, chart=CRD_CHART, release=record.name, namespace=record.namespace, values=())
@@ -141,23 +139,16 @@ def _with_deployment(inventory: Inventory, before: o.Workload, *, after: o.Workl
 def _with_record(inventory: Inventory, change: HelmChange, *, to: Release | None) -> Inventory | NotShown:
     """With the values in Helm's record or, if there is none, in the GitOps delivery that holds them."""
     part = inventory.helm_releases
-    record = next(
-        (
-            helm_release
-            for helm_release in part.items
-            if (helm_release.name, helm_release.chart) == (change.release, change.chart)
-        ),
-        None,
-    )
+    of_name = [one for one in part.items if (one.name, one.chart) == (change.release, change.chart)]
+    # Two namespaces may have a release of one name.
+    record = next(iter(sorted(of_name, key=lambda one: one.namespace != change.namespace)), None)
     if record is None or isinstance(part, Unseen):
         return _with_delivery_values(inventory, change)
     versions = {"chart_version": str(to), "app_version": str(to)} if to else {}
     updated = replace(record, config=laid(record.config, change.given.items()), **versions)
     return with_fields(
         inventory,
-        helm_releases=with_items(
-            part, tuple(updated if helm_release is record else helm_release for helm_release in part.items)
-        ),
+        helm_releases=with_items(part, tuple(updated if one is record else one for one in part.items)),
     )
 
 
