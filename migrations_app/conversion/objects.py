@@ -9,7 +9,8 @@ from migrations_app.manifests.writer import Plain
 
 CLASS_GROUP: Final = "karpenter.k8s.aws"
 CLASS_KIND: Final = "EC2NodeClass"
-LONGEST_NAME: Final = 253
+LONGEST_NAME: Final = 63
+"""Of a new node class: from 1.1 on its name is the value of a label, and Kubernetes refuses a longer one."""
 
 
 class ObjectDraft:
@@ -58,12 +59,12 @@ def replaced(body: Plain, path: tuple[str, ...], *, value: Plain) -> dict[str, A
 
 
 def free_name(base: str, taken: Collection[str]) -> str:
-    """The name, shortened to the Kubernetes limit, with the suffix -2, -3 ... if it is taken."""
-    name, number = base[:LONGEST_NAME], 1
+    """The name, shortened to what a label takes, with the suffix -2, -3 ... if it is taken."""
+    name, number = base[:LONGEST_NAME].rstrip("-."), 1
     while name in taken:
         number += 1
         suffix = f"-{number}"
-        name = f"{base[: LONGEST_NAME - len(suffix)]}{suffix}"
+        name = f"{base[: LONGEST_NAME - len(suffix)].rstrip('-.')}{suffix}"
     return name
 
 

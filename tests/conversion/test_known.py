@@ -112,10 +112,22 @@ def test_splitting_does_not_depend_on_the_order() -> None:
     assert sorted(map(repr, forwards)) == sorted(map(repr, backwards))
 
 
-def test_names_of_copies_stay_within_the_limit() -> None:
-    bodies = [pool("a" * 253, kubelet={"maxPods": 5}), pool("b"), node_class()]
+@pytest.mark.parametrize(
+    ("owner", "copied"),
+    [("a" * 253, f"blue-{'a' * 58}"), ("a" * 63, f"blue-{'a' * 58}"), (f"{'a' * 57}-b", f"blue-{'a' * 57}")],
+)
+def test_names_of_copies_fit_the_label_that_1_1_writes(owner: str, copied: str) -> None:
+    """karpenter.k8s.aws/ec2nodeclass: a value of at most 63 characters that ends in a letter or digit."""
+    bodies = [pool(owner, kubelet={"maxPods": 5}), pool("b"), node_class()]
     names = [body["metadata"]["name"] for body in convert(bodies).objects[2:]]
-    assert names == ["blue", f"blue-{'a' * 248}"]
+    assert names == ["blue", copied]
+
+
+def test_shortened_names_of_two_copies_differ() -> None:
+    long = "a" * 60
+    bodies = [pool(f"{long}-{place}", kubelet={"maxPods": place}) for place in (5, 6)]
+    names = [body["metadata"]["name"] for body in convert([*bodies, pool("b"), pool("c"), node_class()]).objects[4:]]
+    assert names == ["blue", f"blue-{'a' * 58}", f"blue-{'a' * 56}-2"]
 
 
 def test_never_that_the_webhook_lost() -> None:
