@@ -59,7 +59,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     parts = {"EC2NodeClass": case.inventory.ec2nodeclasses, "NodePool": case.inventory.nodepools}
     objects = {(kind, item.name): item for kind, part in parts.items() for item in part.items}
     kept = kubelet_settings.annotations_to_keep(case.inventory, evidence)
-    steps = [_remove_annotation(case, row, objects[row.kind, row.name]) for row in evidence if row not in kept]
+    steps = [_remove_annotation(case, row, of=objects[row.kind, row.name]) for row in evidence if row not in kept]
     moves = dict.fromkeys(kept[row] if row in kept else _move_content(case, row) for row in evidence)
     written = (f"write {row.seen} of {row.kind} {row.name} as {row.wanted}" for row in evidence if row not in kept)
     what = "; ".join((*dict.fromkeys(task.what for task in kept.values()), *written))
@@ -74,7 +74,7 @@ def _move_content(case: CheckContext, row: Evidence) -> Change:
     return kubelet_settings.move_kubelet_to_class(case.inventory, row) if row.kind == "NodePool" else task
 
 
-def _remove_annotation(case: CheckContext, row: Evidence, named_object: NamedObject) -> ObjectAnnotations:
+def _remove_annotation(case: CheckContext, row: Evidence, *, of: NamedObject) -> ObjectAnnotations:
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
-    removal = change_annotations(target_of(row), named_object.metadata.annotations, removed=(key,))
+    removal = change_annotations(target_of(row), of.metadata.annotations, removed=(key,))
     return kubelet_settings.once_class_has_settings(case.inventory, removal)
