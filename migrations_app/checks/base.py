@@ -135,6 +135,19 @@ CONFIRMABLE = ("iam_change_known",)
 """Checks whose manual question is answered by a waiver: an audited statement with an owner and an end date."""
 
 
+class KubernetesAnswer(CheckValue, frozen=True, kw_only=True):
+    """How a finding differs once the cluster runs at least that Kubernetes minor, before anything else changes."""
+
+    kubernetes: str
+    status: Status
+    severity: Severity
+    summary: str
+    evidence_total: int
+    evidence_exact: bool
+    evidence: tuple[Evidence, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+
+
 class Finding(CheckValue, frozen=True, kw_only=True):
     """The answer of one check at one hop."""
 
@@ -167,6 +180,10 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     """The check of the same hop whose fix creates or reveals all causes of this finding; before that fix they do not
     exist. Stored, never published."""
 
+    at_kubernetes: tuple[KubernetesAnswer, ...] | UnsetType = UNSET
+    """The different answers from later Kubernetes minors on, lowest first, if the check was asked about them. Stored,
+    never published."""
+
     @property
     def waivable(self) -> bool:
         """Whether the finding can be waived: it failed, or a waiver answers its manual question."""
@@ -195,7 +212,7 @@ class CheckContext:
     owned: Ownership | None = None
     """Owners of the nodes, if already computed: that takes 0.1 s for 2,000 nodes."""
     planned_kubernetes: str = ""
-    """The planned Kubernetes minor that the release of this hop has to support; empty if none is planned."""
+    """The Kubernetes minor that the cluster is to run; empty if none is planned."""
 
     @property
     def ownership(self) -> Ownership:
@@ -233,6 +250,8 @@ class Check:
     """The tools for which the check itself writes remedies."""
     sources: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
+    kubernetes_limits: tuple[str, ...] = ()
+    """The Kubernetes minors from which on the answer may be another one, lowest first."""
     since: str = "0.1.0"
     """The first release of karpdash with this check."""
     _judge: Judge | None = None

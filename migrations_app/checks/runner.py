@@ -5,11 +5,11 @@ read.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import (
     WEIGHTS,
@@ -96,11 +96,28 @@ def within_size_limit(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     stay below EVIDENCE_BYTES."""
     findings = tuple(map(_with_short_texts, findings))
     most = EVIDENCE_KEPT
-    while most > 1 and sum(len(msgspec.json.encode(finding.evidence[:most])) for finding in findings) > EVIDENCE_BYTES:
+    while most > 1 and sum(_evidence_size(finding, most) for finding in findings) > EVIDENCE_BYTES:
         most //= 2
     if most == EVIDENCE_KEPT:
         return findings
-    return tuple(msgspec.structs.replace(finding, evidence=finding.evidence[:most]) for finding in findings)
+    return tuple(_cut(finding, most) for finding in findings)
+
+
+def _evidence_size(finding: Finding, most: int) -> int:
+    """The size as JSON of that many rows of evidence, those of later Kubernetes minors included."""
+    return sum(len(msgspec.json.encode(rows[:most])) for rows in (finding.evidence, *_later_evidence(finding)))
+
+
+def _later_evidence(finding: Finding) -> Iterator[tuple[Evidence, ...]]:
+    if not isinstance(finding.at_kubernetes, UnsetType):
+        yield from (later.evidence for later in finding.at_kubernetes)
+
+
+def _cut(finding: Finding, most: int) -> Finding:
+    later = finding.at_kubernetes
+    if not isinstance(later, UnsetType):
+        later = tuple(msgspec.structs.replace(one, evidence=one.evidence[:most]) for one in later)
+    return msgspec.structs.replace(finding, evidence=finding.evidence[:most], at_kubernetes=later)
 
 
 def _with_short_texts(finding: Finding) -> Finding:

@@ -12,7 +12,6 @@ from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import hops
 from migrations_app.karpenter.detection import DetectedRelease
 from migrations_app.karpenter.hops import HOPS, STOPS, hop_of
-from migrations_app.karpenter.release_facts import FAMILY_ENDS
 from migrations_app.karpenter.releases import (
     RELEASES,
     Table,
@@ -320,19 +319,8 @@ class SupportedTarget(NamedTuple):
 
 def planned_kubernetes(
     current: Release, targets: Iterable[SupportedTarget], *, minor: str, table: Table = RELEASES
-) -> tuple[str, ...]:
-    """Sentences: from which release of the path on that Kubernetes minor is supported, and which image families end by
-    then, as checks judge node classes for the Kubernetes that runs or that a hop requires."""
-    ended = (
-        f"EKS publishes no {end.family} image from Kubernetes {end.kubernetes} on: node classes are not judged for"
-        f" {minor}, as planned; those of {end.family} have to become {end.instead} before"
-        for end in FAMILY_ENDS
-        if minor_order(end.kubernetes) <= minor_order(minor)
-    )
-    return (_support(current, targets, minor=minor, table=table), *ended)
-
-
-def _support(current: Release, targets: Iterable[SupportedTarget], *, minor: str, table: Table) -> str:
+) -> str:
+    """A sentence: from which release of the path on that Kubernetes minor is supported."""
     window = kubernetes_window(current, table=table)
     if window is not None and window.holds(minor):
         return f"Kubernetes {minor}, as planned, is supported by {current} already"

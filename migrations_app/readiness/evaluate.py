@@ -22,15 +22,14 @@ from migrations_app.karpenter.releases import RELEASES, known_up_to, newer_than_
 from migrations_app.karpenter.upgrade_path import (
     Path,
     PathHop,
-    SupportedTarget,
     hop_of,
     path,
-    planned_kubernetes,
     stay,
 )
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
+from migrations_app.readiness.kubernetes_plan import with_planned
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
@@ -49,7 +48,7 @@ from migrations_app.readiness.report import (
 )
 from migrations_app.readiness.runbook.walk import findings_of_hops
 from migrations_app.readiness.stage import stage_of
-from migrations_app.readiness.verdict import REASONS, finding_sort_key, hop_line, hop_lines
+from migrations_app.readiness.verdict import finding_sort_key, hop_line, hop_lines, with_open_findings
 
 FIRST_HOP = (0, 32)
 BEFORE_V1 = ("0.32", "0.33+")
@@ -83,17 +82,6 @@ def _unknown_release(running: Release) -> HopLine:
     return HopLine(hop=hop, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(reason,))
 
 
-def _with_open_findings(current: HopLine | None, line: HopLine) -> HopLine:
-    """Returns the current hop's line with the findings of the running release: an open one means that it is not
-    done."""
-    if current is None or line.verdict == "blocked":
-        return line
-    if current.verdict != "needs_facts" and line.verdict == "needs_facts":
-        return line
-    reasons = tuple(dict.fromkeys((*current.reasons, *line.reasons)))[:REASONS]
-    return replace(current, counts=line.counts, reasons=reasons)
-
-
 def _verdict_of_current_hop(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[str, ...]]:
     """Returns the verdict of the current hop and its reason, by what is left of alpha objects and v1beta1."""
     if stage == "unknown" or left is None:
@@ -125,8 +113,6 @@ class _ClusterState:
     kubernetes: str | None
     owned: Ownership
     path: Path | None
-    planned: str | None = None
-    """The Kubernetes minor to which a person plans to upgrade the cluster."""
 
     @property
     def hops_to_check(self) -> tuple[PathHop, ...]:
@@ -149,17 +135,18 @@ def evaluate(
     `kubernetes` is the Kubernetes minor to which the cluster is to be upgraded. Raises InvalidInput for a target that
     is not a release, that no hop ends at, or that is older than the running release.
     """
-    known = _cluster_state(collected.inventory, target, planned=kubernetes)
+    known = _cluster_state(collected.inventory, target)
     every_check = all_checks() if checks is None else checks
     stuck = _uninstall_findings(known.inventory, known.running, checks=every_check, stage=known.stage)
     if stuck and known.stage == "no_karpenter":
         known = dataclasses.replace(known, stage="unknown")
     report = _report(known, collected, findings=(*_findings(known, every_check), *sorted(stuck, key=finding_sort_key)))
     objects = () if known.running.other_provider else convertible(known.inventory)
+    report = with_planned(report, kubernetes or "")
     return ScanResult(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
 
-def _cluster_state(inventory: Inventory, target: str | None, *, planned: str | None) -> _ClusterState:
+def _cluster_state(inventory: Inventory, target: str | None) -> _ClusterState:
     running = facts.detect_running_release(inventory)
     version = next(iter(inventory.version.items), None)
     kubernetes = (version.git_version or None) if version else None
@@ -170,7 +157,6 @@ def _cluster_state(inventory: Inventory, target: str | None, *, planned: str | N
         kubernetes=kubernetes,
         owned=ownership(inventory),
         path=_path(running, target, kubernetes=kubernetes_minor(kubernetes)),
-        planned=kubernetes_minor(planned),
     )
 
 
@@ -185,7 +171,7 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
 
 def _findings(known: _ClusterState, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     """Returns the findings of each hop, checked against the inventory as it is when the hop begins."""
-    by_hop = findings_of_hops(known.inventory, known.hops_to_check, checks=checks, planned=known.planned or "")
+    by_hop = findings_of_hops(known.inventory, known.hops_to_check, checks=checks)
     return tuple(finding for findings in by_hop for finding in sorted(findings, key=finding_sort_key))
 
 
@@ -233,7 +219,7 @@ def _report(known: _ClusterState, collected: CollectResult, *, findings: tuple[F
         current_line = (
             line_of_findings
             if line_of_findings.hop == LEFT_BEHIND_HOP
-            else _with_open_findings(current_line, line_of_findings)
+            else with_open_findings(current_line, line_of_findings)
         )
     by_owner = known.owned.by_owner
     return Report(
@@ -269,14 +255,9 @@ def _cluster(known: _ClusterState) -> ClusterFacts:
 
 
 def _target(known: _ClusterState) -> Target:
-    planned_path = known.path
-    if planned_path is None:
+    if known.path is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())
-    targets = [SupportedTarget(hop.name, str(hop.release), hop.kubernetes) for hop in planned_path.hops]
-    planned = planned_kubernetes(planned_path.current, targets, minor=known.planned) if known.planned else ()
-    return Target(
-        str(planned_path.target), tuple(_report_hop(hop) for hop in planned_path.hops), (*planned_path.notes, *planned)
-    )
+    return Target(str(known.path.target), tuple(_report_hop(hop) for hop in known.path.hops), known.path.notes)
 
 
 def _report_hop(hop: PathHop) -> ReportHop:

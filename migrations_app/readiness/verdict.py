@@ -108,6 +108,17 @@ def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
     )
 
 
+def with_open_findings(current: HopLine | None, line: HopLine) -> HopLine:
+    """Returns the current hop's line with the findings of the running release: an open one means that it is not
+    done."""
+    if current is None or line.verdict == "blocked":
+        return line
+    if current.verdict != "needs_facts" and line.verdict == "needs_facts":
+        return line
+    reasons = tuple(dict.fromkeys((*current.reasons, *line.reasons)))[:REASONS]
+    return replace(current, counts=line.counts, reasons=reasons)
+
+
 def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine, ...]:
     """Returns a line for each hop of a path, in order. A later hop is judged only by findings that no earlier hop
     has. It is never ready before the hops before it, and work that earlier hops still have to do does not count as

@@ -111,15 +111,6 @@ def test_a_planned_kubernetes_is_told_in_a_note(version, planned, said):
     assert said in judged(version, kubernetes="1.30", planned=planned).target.notes
 
 
-@pytest.mark.parametrize(("planned", "told"), [("1.32", False), ("1.33", True), ("1.99", True)])
-def test_an_image_family_that_ends_before_the_planned_kubernetes_is_told_in_a_note(planned, told):
-    said = (
-        f"EKS publishes no AL2 image from Kubernetes 1.33 on: node classes are not judged for {planned}, as planned;"
-        " those of AL2 have to become AL2023 or Bottlerocket before"
-    )
-    assert (said in judged("1.3.8", kubernetes="1.32", planned=planned).target.notes) is told
-
-
 def test_a_planned_kubernetes_that_no_release_supports_blocks_the_last_hop():
     report = judged("1.0.14", kubernetes="1.30", planned="1.99")
     assert opened(report, "kubernetes_inside_window") == [("1.1+", "pass"), (NEWEST_MINOR, "fail")]

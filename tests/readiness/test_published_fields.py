@@ -29,7 +29,8 @@ def names(tree: Any) -> set[str]:
 def test_no_internal_field_is_published() -> None:
     internal = {name for fields in INTERNAL.values() for name in fields}
     assert internal == {
-        "asked_first", "data", "reason", "asked_at", "asks", "follows", "reasons", "legacy_objects", "change",
+        "asked_first", "at_kubernetes", "data", "reason", "asked_at", "asks", "follows", "reasons", "legacy_objects",
+        "change",
         "carriers", "chart_deletes", "controller", "crd_keeper", "crd_release", "git", "given", "kept_webhooks",
         "values", "without_release",
     }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from migrations_app.checks.base import Reason
+from migrations_app.checks.base import KubernetesAnswer, Reason
 from migrations_app.checks.changes import Change, ChangeTarget, HelmValue
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.inventory.facts.delivery_sources import GitSource
@@ -68,7 +68,7 @@ def typed_plan_schema() -> dict[str, Any]:
     internal_fields = {
         name: tuple(field for field in fields if field not in ONLY_IN_VERSION_2) for name, fields in INTERNAL.items()
     }
-    hidden = (Reason.__name__, GivenChart.__name__, Carrier.__name__, GitSource.__name__)
+    hidden = (Reason.__name__, KubernetesAnswer.__name__, GivenChart.__name__, Carrier.__name__, GitSource.__name__)
     schemas = _of(Runbook, REFERENCES, internal=internal_fields, dropped=hidden)
     schemas["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}
     return {
@@ -108,6 +108,7 @@ def _of(
     internal: Mapping[str, tuple[str, ...]] = INTERNAL,
     dropped: tuple[str, ...] = (
         Reason.__name__,
+        KubernetesAnswer.__name__,
         GivenChart.__name__,
         Carrier.__name__,
         GitSource.__name__,

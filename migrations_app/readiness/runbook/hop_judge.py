@@ -1,5 +1,6 @@
 """Asks the checks of one hop about the state in which it begins, and again about the state after its fixes."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from migrations_app.checks.base import WEIGHTS, Check, CheckContext, Finding
+from migrations_app.checks.base import WEIGHTS, Check, CheckContext, Finding, KubernetesAnswer
 from migrations_app.checks.runner import EVIDENCE_KEPT, Cause, CheckAnswer, ReportedCause, answer
 from migrations_app.inventory.inventory import NotingInventory, noting
 from migrations_app.karpenter.upgrade_path import PathHop
@@ -20,12 +21,10 @@ _TO_FIX = ("fail", "manual")
 
 @dataclass(slots=True)
 class HopJudge:
-    """The checks of one hop and their answers. `asked` holds the causes that earlier hops ask for; `planned` is the
-    Kubernetes minor that the hop is checked against, if any."""
+    """The checks of one hop and their answers. `asked` holds the causes that earlier hops ask for."""
 
     checks: Sequence[Check]
     hop: PathHop
-    planned: str
     asked: Mapping[tuple[str, Cause], ReportedCause]
     answers: dict[str, CheckAnswer] = field(default_factory=dict)
     """By check id the answer, in the order of the checks."""
@@ -67,6 +66,28 @@ class HopJudge:
                 )
                 self.answers[check] = first._replace(finding=replace(first.finding, summary=remaining_summary))
 
+    def judge_later_kubernetes(self, inventory: NotingInventory) -> None:
+        """Asks the checks with a Kubernetes limit how they answer from there on, and adds that to their findings."""
+        context = self._context(inventory)
+        for check in (check for check in self.checks if check.kubernetes_limits):
+            first = self.answers[check.id]
+            later = (self._from_kubernetes(check, context, minor=minor) for minor in check.kubernetes_limits)
+            finding = replace(first.finding, at_kubernetes=tuple(answer for answer in later if answer))
+            self.answers[check.id] = first._replace(finding=finding)
+
+    def _from_kubernetes(self, check: Check, context: CheckContext, *, minor: str) -> KubernetesAnswer | None:
+        """The answer from that minor on; None if it is the same. Causes of today stay and are not counted twice."""
+        first, this_hop = self.answers[check.id], ReportedCause(self.hop.name, check.severity_for(self.hop.name))
+        own_causes = dict.fromkeys(((check.id, cause) for cause in first.causes), this_hop)
+        planned = dataclasses.replace(context, planned_kubernetes=minor)
+        later = answer(check, planned, asked={**self.asked, **own_causes})
+        if later.finding.status in _TO_FIX:
+            whole = _with_new_causes(first, later, addition=f"From Kubernetes {minor} on: {later.finding.summary}")
+            return _as_kubernetes_answer(whole.finding, minor=minor)
+        if later.finding.status == "unknown" and first.finding.status == "pass":
+            return _as_kubernetes_answer(later.finding, minor=minor)
+        return None
+
     def findings(self) -> tuple[Finding, ...]:
         """The finding of each check, in the order of the checks."""
         return tuple(check_answer.finding for check_answer in self.answers.values())
@@ -84,8 +105,12 @@ class HopJudge:
         bringing_checks = (
             fix.check for fix in fixes if new_causes[0] in answer(check, self._context(fix.after)).causes
         )
+        bringing = next(bringing_checks, "")
         self.answers[check.id] = _with_new_causes(
-            first, later._replace(causes=tuple(new_causes)), bringing_check=next(bringing_checks, "")
+            first,
+            later._replace(causes=tuple(new_causes)),
+            addition=_when(bringing, later.finding),
+            bringing_check=bringing,
         )
         return True
 
@@ -100,10 +125,7 @@ class HopJudge:
 
     def _context(self, inventory: NotingInventory) -> CheckContext:
         running = detect_running_release(inventory)
-        return CheckContext(
-            inventory, self.hop, running, stage_of(inventory, running), inventory.taken_at,
-            planned_kubernetes=self.planned,
-        )  # fmt: skip
+        return CheckContext(inventory, self.hop, running, stage_of(inventory, running), inventory.taken_at)
 
 
 def _facts_of(context: CheckContext) -> tuple[object, ...]:
@@ -111,14 +133,31 @@ def _facts_of(context: CheckContext) -> tuple[object, ...]:
     return context.running.release, context.running.minors, context.stage
 
 
-def _with_new_causes(first_answer: CheckAnswer, later_answer: CheckAnswer, *, bringing_check: str) -> CheckAnswer:
-    """The first answer with the new causes added. `bringing_check` is the check whose fix brings them; may be empty."""
-    later, first = later_answer.finding, first_answer.finding
-    addition = (
-        f"Once the fix of {bringing_check} is made: {later.summary}"
-        if bringing_check
-        else f"In the course of the hop: {later.summary}"
+def _when(bringing_check: str, later: Finding) -> str:
+    """Says when causes appear that the fix of that check brings, or the course of the hop if it is empty."""
+    start = f"Once the fix of {bringing_check} is made" if bringing_check else "In the course of the hop"
+    return f"{start}: {later.summary}"
+
+
+def _as_kubernetes_answer(finding: Finding, *, minor: str) -> KubernetesAnswer:
+    return KubernetesAnswer(
+        kubernetes=minor,
+        status=finding.status,
+        severity=finding.severity,
+        summary=finding.summary,
+        evidence_total=finding.evidence_total,
+        evidence_exact=finding.evidence_exact,
+        evidence=finding.evidence,
+        remedies=finding.remedies,
     )
+
+
+def _with_new_causes(
+    first_answer: CheckAnswer, later_answer: CheckAnswer, *, addition: str, bringing_check: str = ""
+) -> CheckAnswer:
+    """The first answer with the new causes added. `addition` tells of them, and when they appear; `bringing_check` is
+    the check whose fix brings them; may be empty."""
+    later, first = later_answer.finding, first_answer.finding
     if first.status not in _TO_FIX:
         return CheckAnswer(replace(later, summary=addition, follows=bringing_check), later_answer.causes)
     merged = replace(

@@ -24,12 +24,10 @@ MOST_ROUNDS: Final = 3
 
 @dataclass(slots=True)
 class Walk:
-    """Judges hop after hop. `planned` is the Kubernetes minor that the last hop is checked against, if any; `asked`
-    holds the causes that earlier hops ask for."""
+    """Judges hop after hop. `asked` holds the causes that earlier hops ask for."""
 
     inventory: NotingInventory
     checks: Sequence[Check]
-    planned: str = ""
     asked: dict[tuple[str, Cause], ReportedCause] = field(default_factory=dict)
 
     def hop(self, hop: PathHop, *, last: bool) -> tuple[Finding, ...]:
@@ -38,7 +36,7 @@ class Walk:
         Afterwards `inventory` is the state after the upgrade of the hop, except for the last hop.
         """
         hop_checks = [check for check in self.checks if check.applies(hop.name)]
-        judge = HopJudge(hop_checks, hop, self.planned if last else "", self.asked)
+        judge = HopJudge(hop_checks, hop, self.asked)
         judge.judge(self.inventory)
         work = HopWork(self.inventory, hop)
         for _ in range(MOST_ROUNDS):
@@ -46,6 +44,8 @@ class Walk:
             if not judge.judge_again(work.inventory, changed=work.changed, fixes=work.fixes):
                 break
         judge.note_remaining_causes(work.fixes)
+        if last:
+            judge.judge_later_kubernetes(self.inventory)
         findings = within_size_limit(judge.findings())
         if not last:
             self._remember(judge.answers.values(), hop=hop.name)
@@ -63,9 +63,9 @@ class Walk:
 
 
 def findings_of_hops(
-    inventory: Inventory, hops: Sequence[PathHop], *, checks: Sequence[Check], planned: str = ""
+    inventory: Inventory, hops: Sequence[PathHop], *, checks: Sequence[Check]
 ) -> Iterator[tuple[Finding, ...]]:
     """Yields the findings of each hop, in the order of the path."""
-    walk = Walk(noting(inventory), checks, planned)
+    walk = Walk(noting(inventory), checks)
     for hop in hops:
         yield walk.hop(hop, last=hop is hops[-1])

@@ -149,7 +149,7 @@ def test_only_checks_that_read_what_has_changed_are_put_again() -> None:
     nodes = asking("nodes", of_nodes, reads="nodes")
     start = noting(inventory())
     (hop, *_) = hops(start)
-    judge, work = HopJudge((nodes, fix), hop, "", {}), HopWork(start, hop)
+    judge, work = HopJudge((nodes, fix), hop, {}), HopWork(start, hop)
     judge.judge(start)
     work.prepare(judge.findings())
     assert (work.changed, asked) == (frozenset({"nodepools"}), ["nodes"])

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
 from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
+from migrations_app.checks.shared.planned_kubernetes import reaches_kubernetes
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, rows
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.release_facts import FAMILY_ENDS, family_end
-from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
     __name__,
@@ -22,8 +22,8 @@ check = Check(
         "node is launched."
     ),
     how=(
-        "Compares amiFamily or alias of each node class with the cluster's Kubernetes and the one that the target "
-        "version requires."
+        "Compares amiFamily or alias of each node class with the cluster's Kubernetes, the one that the target "
+        "version requires, and a planned one."
     ),
     reads=("ec2nodeclasses", "version"),
     says=(
@@ -31,6 +31,7 @@ check = Check(
         "{count} node classes use a discontinued image family",
     ),
     hops=hops_from(ALPHA_LEFT),
+    kubernetes_limits=tuple(row.kubernetes for row in FAMILY_ENDS),
     sources=tuple(row.source for row in FAMILY_ENDS),
     remedy_tools=OBJECT_TOOLS,
 )
@@ -43,18 +44,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no EC2NodeClass yet")
     malformed, classes = split_malformed(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
     yield from malformed
-    server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
     for ec2_node_class in classes:
         end = family_end(family(ec2_node_class))
         # Terms without an alias select images directly; the family then only decides about user data.
         named = bool(rows(ec2_node_class, AMI_TERMS)) and not any(aliases(ec2_node_class))
         if end is None or named:
             continue
-        if server is None:
+        ended = reaches_kubernetes(case, end.kubernetes)
+        if ended is None:
             yield Unknown(
                 f"EC2NodeClass {ec2_node_class.name}: {end.family} ends with {end.kubernetes}; Kubernetes is unknown"
             )
-        elif max(map(minor_order, (server, case.hop.kubernetes.min))) >= minor_order(end.kubernetes):
+        elif ended:
             seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
             yield at_field(ec2_node_class, _family_path(ec2_node_class), seen=seen, wanted=end.instead)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
 from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
+from migrations_app.checks.shared.planned_kubernetes import reaches_kubernetes
 from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, rows, text
@@ -12,7 +13,6 @@ from migrations_app.inventory.objects.karpenter import EC2NodeClass
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, CONVERTED
 from migrations_app.karpenter.release_facts import UBUNTU, UBUNTU_UNFOUND_FROM
-from migrations_app.karpenter.versions import kubernetes_minor, minor_order
 
 check = Check(
     __name__,
@@ -23,13 +23,17 @@ check = Check(
         "v1 has no family Ubuntu: without terms the node class gets a placeholder image and its NodePools are not "
         "used; from Kubernetes 1.29 on Karpenter does not find these images."
     ),
-    how="Reads amiFamily Ubuntu without amiSelectorTerms, and the mark of the conversion that says incompatible.",
+    how=(
+        "Reads amiFamily Ubuntu without amiSelectorTerms, the mark of the conversion that says incompatible, and the "
+        "cluster's Kubernetes or a planned one."
+    ),
     reads=("ec2nodeclasses", "version"),
     says=(
         "{count} node class relies on the removed family Ubuntu",
         "{count} node classes rely on the removed family Ubuntu",
     ),
     hops=(ALPHA_LEFT, CONVERTED, BETA_LEFT),
+    kubernetes_limits=(UBUNTU_UNFOUND_FROM,),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
@@ -65,15 +69,12 @@ def _loses_images(ec2_node_class: EC2NodeClass, case: CheckContext) -> bool:
         return True
     if rows(ec2_node_class, AMI_TERMS):
         return False
-    server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
-    found_alone = server is not None and minor_order(server) < minor_order(UBUNTU_UNFOUND_FROM)
-    return case.hop.name == CONVERTED or not found_alone
+    return case.hop.name == CONVERTED or reaches_kubernetes(case, UBUNTU_UNFOUND_FROM) is not False
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    images = (
-        f"kubectl get ec2nodeclasses.karpenter.k8s.aws {word(evidence[0].name)} -o jsonpath='{{.status.amis[*].id}}'"
-    )
+    name = word(evidence[0].name)
+    images = f"kubectl get ec2nodeclasses.karpenter.k8s.aws {name} -o jsonpath='{{.status.amis[*].id}}'"
     notes = (f"The images in use today: {images}",)
     yield from change_remedies(case, evidence, what=f"write {WANTED}", line=edit_task, notes=notes)

@@ -6,7 +6,6 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import Change, PersonTask
 from migrations_app.checks.remedies.aws import upgrade_control_plane
 from migrations_app.checks.remedies.commands import in_aws, in_cluster
-from migrations_app.checks.shared.planned_kubernetes import planned_evidence, stay_inside
 from migrations_app.inventory.aws_facts.permissions import cluster_named
 from migrations_app.karpenter.releases import kubernetes_window, newest_patch_for
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
@@ -39,9 +38,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"the server's version {text[:40]!r} names no Kubernetes minor")
     elif not case.hop.kubernetes.holds(minor):
         yield _outside(case, seen=minor, minor=minor)
-    planned = case.planned_kubernetes
-    if planned and not case.hop.kubernetes.holds(planned):
-        yield planned_evidence(case.inventory.cluster, minor=planned, window=case.hop.kubernetes).with_data(minor="")
 
 
 def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
@@ -52,9 +48,6 @@ def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     seen, window = evidence[0].value("minor"), case.hop.kubernetes
-    if not seen:
-        yield stay_inside(window, str(case.hop.release))
-        return
     if minor_order(seen) < minor_order(window.min):
         yield in_aws(_upgrades(case, seen=seen, wanted=window.min))
         return
