@@ -22,6 +22,7 @@ from migrations_app.journeys.states import StepKind
 from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.report import InstallationFacts
+from migrations_app.readiness.runbook.left_webhooks import REMOVE_WEBHOOKS
 from migrations_app.readiness.runbook.runbook import RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
 from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
@@ -36,6 +37,8 @@ FENCE_CHECK = "old_provisioners_fenced"
 """The check that fails until the taints that an administrator sets on old Provisioners are there."""
 DRIFT_HOLD_CHECK = "drift_not_held_off"
 """The check that requires budgets of no nodes during the upgrade of the controller."""
+WEBHOOKS_CHECK = "admission_webhooks_current"
+"""The check that fails while a webhook refuses writes because nothing answers it."""
 STORED_CHECK = "stored_versions_clean"
 """The check that passes once only the new version is stored."""
 PREFERRED_ACTIONS: Mapping[str, str] = {"cleanup": "remove_legacy"}
@@ -185,7 +188,8 @@ def _crd_upgrade(
 def _controller_upgrade(
     stage: RunbookStage, release: str, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
-    """Yields the upgrade of the controller, and the time that it runs before the next step."""
+    """Yields the upgrade of the controller, the deletion of the admission webhooks that it leaves, and the time that it
+    runs before the next step."""
     if choices.by_helm and installed and installed.kept_by == HELM:
         chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
         yield upgrade_step(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, extra=chosen)
@@ -193,12 +197,33 @@ def _controller_upgrade(
         yield upgrade_step(UPGRADE_DELIVERY, stage, release=release, chart=CHART, extra={})
     else:
         yield _step(stage, "outside", release=release, protects=True, commands=_diff_command(choices, CHART))
+    yield from _webhook_removal(stage, release, installed=installed)
     if choices.soak_seconds:
         title = f"Let {release} run before anything else is changed"
         yield JourneyStep(
             id="", kind="wait", title=title, phase=stage.phase, seconds=choices.soak_seconds, protects=True,
             back=stage.back,
         )  # fmt: skip
+
+
+def _webhook_removal(
+    stage: RunbookStage, release: str, *, installed: InstallationFacts | None
+) -> Iterator[JourneyStep]:
+    """Yields the deletion of the admission webhooks that the upgrade leaves: by karpdash, or outside where they were
+    not read."""
+    if not any(command.action == REMOVE_WEBHOOKS for command in stage.commands):
+        return
+    title = f"Delete the admission webhooks that {release} does not answer"
+    if installed is None or installed.kept_webhooks is UNSET:
+        by_hand = [command for command in stage.commands if command.how != "action"]
+        commands = _first_command(by_hand[-1:])
+        step = _step(stage, "outside", title=title, checks=(WEBHOOKS_CHECK,), protects=True, commands=commands)
+    else:
+        step = _step(
+            stage, "rollout", title=title, checks=(WEBHOOKS_CHECK,), action=REMOVE_WEBHOOKS,
+            parameters={"release": release}, protects=True,
+        )  # fmt: skip
+    yield structs.replace(step, no_return=())
 
 
 def _crds_by_helm(installed: InstallationFacts | None, choices: Choices) -> bool:

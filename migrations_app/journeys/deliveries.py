@@ -13,15 +13,16 @@ from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import DeliveryPause, DeliveryResume
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.report import InstallationFacts
+from migrations_app.readiness.runbook.left_webhooks import REMOVE_WEBHOOKS
 from migrations_app.readiness.runbook.runbook import RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
 
 PAUSE, RESUME = "pause_deliveries", "resume_deliveries"
 PAUSE_CHECK = "gitops_paused"
 """The check whose remedy is the pause."""
-UPGRADE_ACTIONS = ("upgrade_controller", "upgrade_delivery")
-"""Actions whose changes no delivery reverts: no delivery keeps helm's release, and the other changes the delivery
-itself."""
+UNREVERTED_ACTIONS = ("upgrade_controller", "upgrade_delivery", REMOVE_WEBHOOKS)
+"""Actions whose changes no delivery reverts: no delivery keeps helm's release, the next changes the delivery itself,
+and the chart of the new release has no such webhooks."""
 GITOPS = ("argocd", "flux")
 
 
@@ -68,7 +69,7 @@ def with_pauses(
     places = [
         place
         for place, journey_step in enumerate(steps)
-        if journey_step.kind == "rollout" and journey_step.action not in UPGRADE_ACTIONS
+        if journey_step.kind == "rollout" and journey_step.action not in UNREVERTED_ACTIONS
     ]
     if not deliveries or not places:
         return tuple(steps)

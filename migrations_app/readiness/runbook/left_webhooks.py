@@ -18,6 +18,8 @@ from migrations_app.karpenter.versions import Release, parse
 from migrations_app.readiness.report import InstallationFacts
 
 GROUP: Final = "admissionregistration.k8s.io"
+REMOVE_WEBHOOKS: Final = "remove_stale_webhooks"
+"""The action of karpdash that deletes admission webhooks which the running release does not answer."""
 _DELETING_TOOLS: Final = ("helm", "flux", "terraform", "eksctl")
 """Tools that apply the chart with Helm, for reports from before `chart_deletes` was stored."""
 _WHY: Final = "does not answer these: until they are deleted, every write that they cover is refused"
@@ -62,6 +64,12 @@ def applied_without(
         return (Remedy(how="argocd", text=argocd.pruned_text(manager, pruned, why=f"{to} {_WHY}")),)
     how = FIRST[manager.by] if applied else first.how
     return (*applied, Remedy(how=how, text=_deletion_lines(rows, installed, to=to)))
+
+
+def removal_action(rows: tuple[AdmissionRow, ...], *, to: Release) -> tuple[Remedy, ...]:
+    """The action of karpdash that deletes these webhooks once that release runs."""
+    text = f"Action {REMOVE_WEBHOOKS} of karpdash, once {to} runs"
+    return (Remedy(how="action", text=text, action=REMOVE_WEBHOOKS),) if rows else ()
 
 
 def _deletion_lines(rows: tuple[AdmissionRow, ...], installed: InstallationFacts, *, to: Release) -> str:

@@ -17,12 +17,14 @@ from migrations_app.checks.remedies.stored_versions import watch_rewrite
 from migrations_app.checks.remedies.successors import successor_remedies
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager
 from migrations_app.karpenter import release_facts
+from migrations_app.karpenter.versions import release
 from migrations_app.readiness.report import InstallationFacts, ReportHop
 from migrations_app.readiness.runbook.helm_upgrade import (
     HopUpgrades,
     controller_commands,
     crd_commands,
 )
+from migrations_app.readiness.runbook.left_webhooks import removal_action
 from migrations_app.readiness.runbook.rollback import (
     IrreversibleEffect,
     impossible_rollback,
@@ -248,8 +250,11 @@ def _upgrade_stages(
         part="land",
         phase="controller",
         does=f"Upgrade the controller to {hop.release}",
-        commands=controller_commands(
-            hop.release, charts, values=upgrades.controller, skips_crds=guards, left=upgrades.left_webhooks
+        commands=(
+            *controller_commands(
+                hop.release, charts, values=upgrades.controller, skips_crds=guards, left=upgrades.left_webhooks
+            ),
+            *removal_action(upgrades.left_webhooks, to=release(hop.release)),
         ),
         back=back,
         back_commands=rollback_commands(hop, start, installed=charts),

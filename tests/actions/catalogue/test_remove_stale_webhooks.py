@@ -52,6 +52,17 @@ def test_what_the_running_release_answers_is_kept():
     assert deleted("0.37.8", *STALE, OLDEST) == [f"Delete {OLDEST['kind']} {OLDEST['metadata']['name']}"]
 
 
+def test_a_journey_plans_for_the_release_that_its_upgrade_brings():
+    ahead = steps_of(ACTION, scene("0.37.8", *STALE), release="1.0.14")
+    assert [step.change.target.name for step in ahead] == [VALIDATING, MUTATING]
+    assert ahead[0].note.startswith("0.37.8 runs: delete it only once 1.0.14 runs. 1.0.14 does not answer it.")
+    then = steps_of(ACTION, scene("1.0.14", *STALE), release="1.0.14")
+    assert [(step.change, step.undo) for step in then] == [(step.change, step.undo) for step in ahead]
+    assert then[0].note.startswith("1.0.14 does not answer it.")
+    with pytest.raises(Unavailable, match="hops away"):
+        steps_of(ACTION, scene("0.32.10", *STALE), release="1.0.14")
+
+
 def test_with_webhooks_switched_off_none_is_answered():
     assert len(deleted("0.37.8", *STALE, env={"DISABLE_WEBHOOK": "true"})) == 2
 
