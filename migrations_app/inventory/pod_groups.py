@@ -58,13 +58,18 @@ def names_karpenter(workload: Workload) -> bool:
 PlacementMention = tuple[str, str, str]
 
 
+ANYWAY = "ScheduleAnyway"
+"""The `whenUnsatisfiable` of a spread that is only a preference."""
+
+
 def _mentions(spec: Placement) -> Iterator[PlacementMention]:
     for key, value in (spec.node_selector or {}).items():
         yield "nodeSelector", key, value
     if spec.affinity:
         yield from _affinity(spec.affinity)
     for spread in spec.topology_spread_constraints or ():
-        yield "topologySpreadConstraints", spread.topology_key or "", ""
+        # The operator's place: what the scheduler and Karpenter give up is no requirement.
+        yield "topologySpreadConstraints", spread.topology_key or "", ANYWAY * (spread.when_unsatisfiable == ANYWAY)
     for toleration in spec.tolerations or ():
         yield "tolerations", toleration.key or "", toleration.value or ""
 

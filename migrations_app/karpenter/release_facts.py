@@ -109,6 +109,14 @@ UBUNTU_UNFOUND_FROM: Final = "1.29"
 P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md.
 """
 
+NODE_PREFERENCES_RELAXED_SINCE: Final = release("1.5.0")
+"""The first release that launches nodes for a pod whose preferred node affinity names a restricted label; before, it
+ignores the pod. K@v1.4.0 and v1.5.0:pkg/controllers/provisioning/provisioner.go (validateAffinity)."""
+
+DAEMON_PREFERENCES_RELAXED_SINCE: Final = release("1.2.0")
+"""The first release that counts the requests of a DaemonSet whose preferred node affinity no NodePool satisfies.
+K@v1.1.0 and v1.2.0:pkg/controllers/provisioning/scheduling/scheduler.go (getDaemonOverhead, isDaemonPodCompatible)."""
+
 BOTTLEROCKET_RAID0_FROM: Final = (1, 22, 0)
 """The first Bottlerocket that supports RAID0. P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md."""
 

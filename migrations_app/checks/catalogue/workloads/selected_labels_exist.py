@@ -7,6 +7,7 @@ from migrations_app.checks.changes import Change, group
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import object_manager, patch_requirements, workload_edit_task
 from migrations_app.checks.shared.node_pools import requirements
+from migrations_app.checks.shared.placement_effects import SOURCES, effect_without_label
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter import labels
@@ -17,7 +18,10 @@ check = Check(
     title="No workload or NodePool uses a removed label",
     phase="workloads",
     severity="warning",
-    why="New nodes do not have the label: a pod that selects it stays pending.",
+    why=(
+        "New nodes lack the label: a pod that selects it stays pending, a DaemonSet has no pod on them, a preference "
+        "has no effect."
+    ),
     reads=(*POD_PARTS, "nodepools", "provisioners"),
     says=("{count} pod or NodePool uses a removed label", "{count} pods or NodePools use a removed label"),
     how=(
@@ -25,7 +29,7 @@ check = Check(
         "version; workloads_select_current_labels checks karpenter.sh/provisioner-name."
     ),
     hops=hops_from(ALPHA_LEFT),
-    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md",),
+    sources=SOURCES,
     remedy_tools=OBJECT_TOOLS,
 )
 
@@ -34,7 +38,8 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     retired_keys = _retired_keys(case)
     for mention in placement_mentions(case.inventory, retired_keys):
-        if not mention.value.startswith("DoesNotExist"):
+        affects = effect_without_label(mention, case.hop.release) != "none"
+        if affects and not mention.value.startswith("DoesNotExist"):
             yield Evidence(
                 kind=mention.kind,
                 namespace=mention.namespace,

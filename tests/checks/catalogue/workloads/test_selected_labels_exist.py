@@ -50,6 +50,13 @@ def test_an_affinity():
     assert [(row.path, row.seen) for row in found[2]] == [("spec.affinity.nodeAffinity.preferred", f"{PODS} Gt 20")]
 
 
+def test_a_spread_that_each_node_of_a_daemon_set_ignores():
+    spread = {"topologyKey": PODS, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+    assert result_of(CHECK, "0.33+", on_0_32(*pods("DaemonSet", topologySpreadConstraints=[spread]))) == GOOD
+    (row,) = result_of(CHECK, "0.33+", on_0_32(*pods(topologySpreadConstraints=[spread])))[2]
+    assert row.seen == f"{PODS} ScheduleAnyway"
+
+
 def test_requirements():
     docs = [
         pool("web", (PODS, "Gt", ("20",)), node_class="d", version="v1beta1"),

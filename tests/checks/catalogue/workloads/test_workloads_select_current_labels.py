@@ -16,6 +16,7 @@ from tests.builders.clusters import (
     result_of,
     result_without,
 )
+from tests.builders.newest import NEWEST_MINOR
 
 CHECK = "workloads_select_current_labels"
 GOOD = ("pass", "No workload selects karpenter.sh/provisioner-name", ())
@@ -116,6 +117,50 @@ def test_karpenter_launches_no_node_for_any_term_with_the_label(placement):
     (kubernetes-sigs/karpenter@v0.33.0:pkg/controllers/provisioning/provisioner.go, `validateAffinity`).
     """
     assert finding_of(CHECK, "0.33+", with_placement(placement)).severity == "blocker"
+
+
+def near(kind: str, how: str):
+    """A rule about pods of the same value of the label: `how` is required or preferred."""
+    term = {"topologyKey": OLD, "labelSelector": {}}
+    soft = [{"weight": 1, "podAffinityTerm": term}]
+    rows = [term] if how == "required" else soft
+    return {"affinity": {kind: {f"{how}DuringSchedulingIgnoredDuringExecution": rows}}}
+
+
+def spread(when: str):
+    return {"topologySpreadConstraints": [{"topologyKey": OLD, "maxSkew": 1, "whenUnsatisfiable": when}]}
+
+
+SOFT = [near("podAffinity", "preferred"), near("podAntiAffinity", "preferred"), spread("ScheduleAnyway")]
+HARD = [near("podAffinity", "required"), near("podAntiAffinity", "required"), spread("DoNotSchedule")]
+
+
+@pytest.mark.parametrize("placement", SOFT)
+def test_a_preference_between_pods_is_given_up_and_only_warns(placement):
+    found = finding_of(CHECK, "0.33+", with_placement(placement))
+    assert (found.status, found.severity) == ("fail", "warning")
+
+
+@pytest.mark.parametrize("placement", HARD)
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
+def test_a_requirement_between_pods_blocks(placement, kind):
+    assert finding_of(CHECK, "0.33+", with_placement(placement, kind=kind)).severity == "blocker"
+
+
+def test_a_preference_beside_a_selector_blocks():
+    both = spread("ScheduleAnyway") | {"nodeSelector": {OLD: "web"}}
+    assert finding_of(CHECK, "0.33+", with_placement(both)).severity == "blocker"
+
+
+@pytest.mark.parametrize("placement", SOFT)
+def test_a_preference_has_no_effect_on_pods_that_each_node_has(placement):
+    assert result_of(CHECK, "0.33+", with_placement(placement, kind="DaemonSet")) == GOOD
+
+
+@pytest.mark.parametrize(("hop", "expected"), [("0.33+", ("fail", "warning")), (NEWEST_MINOR, ("pass", "warning"))])
+def test_up_to_1_1_new_nodes_may_be_too_small_for_a_daemon_set_that_prefers_nodes(hop, expected):
+    found = finding_of(CHECK, hop, with_placement(preferred((OLD, "In", "a")), kind="DaemonSet"))
+    assert (found.status, found.severity) == expected
 
 
 @pytest.mark.parametrize("version", ["0.30.0", "0.31.5", "0.32.10"])
