@@ -21,6 +21,7 @@ from migrations_app.inventory.objects.karpenter import (
     WholeObject,
 )
 from migrations_app.inventory.parts import is_whole
+from migrations_app.inventory.schedules import always_active, is_readable, window_of
 from migrations_app.karpenter import kinds, labels
 
 Row = tuple[str, tuple[str, ...]]
@@ -305,10 +306,29 @@ def at_once(nodes: int, *, percent: int = DEFAULT_PERCENT) -> int:
 
 
 def closed_budgets(pool: NodePool) -> Iterator[tuple[int, str]]:
-    """The budgets that allow no disruption at any time and for any reason: index and value."""
-    for place, budget in rows(pool, BUDGETS):
-        if _is_none(budget.get("nodes")) and not budget.get("schedule") and _for_every_reason(budget.get("reasons")):
+    """The budgets that allow no disruption at any time and for any reason: index and value. Of budgets with a schedule
+    those that together leave no time."""
+    closed = {
+        place: budget
+        for place, budget in rows(pool, BUDGETS)
+        if _is_none(budget.get("nodes")) and _for_every_reason(budget.get("reasons"))
+    }
+    windows = {place: window for place, budget in closed.items() if (window := window_of(budget))}
+    whole_time = {place for place, window in windows.items() if always_active([window])}
+    if not whole_time and always_active(windows.values()):
+        whole_time = set(windows)
+    for place, budget in closed.items():
+        if not budget.get("schedule"):
             yield place, str(budget["nodes"])
+        elif place in whole_time:
+            yield place, f"{budget['nodes']} for {budget['duration']} from {budget['schedule']} on"
+
+
+def unreadable_schedules(pool: NodePool) -> Iterator[int]:
+    """Index of each budget with a schedule that Karpenter cannot read; it then allows no disruption."""
+    for place, budget in rows(pool, BUDGETS):
+        if budget.get("schedule") and not is_readable(budget["schedule"]):
+            yield place
 
 
 def unreadable_budgets(pool: NodePool) -> Iterator[int]:

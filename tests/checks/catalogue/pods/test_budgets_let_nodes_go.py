@@ -19,6 +19,9 @@ def v1(*budgets):
         {"nodes": "1"},
         {"nodes": "10%"},
         {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"},
+        {"nodes": "0", "schedule": "@daily", "duration": "23h59m"},
+        {"nodes": "0", "schedule": "@daily", "duration": "24h", "reasons": ["Drifted"]},
+        {"nodes": "1", "schedule": "@daily", "duration": "24h"},
         {"nodes": "0", "reasons": ["Drifted"]},
         {"nodes": "0", "reasons": EVERY[1:]},
     ],
@@ -36,10 +39,12 @@ def test_budgets_that_let_some_go(budget):
         ({"nodes": "00"}, "00"),
         ({"nodes": "0", "reasons": []}, "0"),
         ({"nodes": "0", "reasons": EVERY}, "0"),
+        ({"nodes": "0", "schedule": "@daily", "duration": "24h"}, "0 for 24h from @daily on"),
+        ({"nodes": "0%", "schedule": "0 */6 * * *", "duration": "6h0m"}, "0% for 6h0m from 0 */6 * * * on"),
     ],
 )
 def test_a_budget_that_lets_none_go(budget, seen):
-    wanted = "more than 0, or a schedule"
+    wanted = "more than 0, or a schedule that leaves time"
     cause = row("NodePool", "web", f"{BUDGETS}[1].nodes", seen=seen, wanted=wanted)
     assert found(CHECK, "1.1+", v1({"nodes": "50%"}, budget)) == ("fail", (cause,))
 
@@ -47,6 +52,20 @@ def test_a_budget_that_lets_none_go(budget, seen):
 @pytest.mark.parametrize("budget", [{}, {"nodes": "many"}, {"nodes": None}, {"nodes": ["0"]}, {"nodes": True}])
 def test_odd_nodes_are_unknown_by_their_field(budget):
     words = f"NodePool web: {BUDGETS}[0].nodes is neither a number nor a share"
+    assert answer(CHECK, "1.1+", v1(budget)) == ("unknown", words)
+
+
+def test_two_schedules_that_together_leave_no_time():
+    night = {"nodes": "0", "schedule": "0 20 * * *", "duration": "12h"}
+    day = {"nodes": "0", "schedule": "0 8 * * *", "duration": "12h"}
+    status, rows = found(CHECK, "1.1+", v1(day, night))
+    assert (status, [cause.path for cause in rows]) == ("fail", [f"{BUDGETS}[0].nodes", f"{BUDGETS}[1].nodes"])
+    assert answer(CHECK, "1.1+", v1(day | {"duration": "11h"}, night)) == GOOD
+
+
+def test_a_schedule_that_cannot_be_read_is_unknown():
+    words = f"NodePool web: {BUDGETS}[0].schedule is no cron schedule; it may allow none"
+    budget = {"nodes": "5", "schedule": "every day of the week", "duration": "8h"}
     assert answer(CHECK, "1.1+", v1(budget)) == ("unknown", words)
 
 
