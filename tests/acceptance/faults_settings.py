@@ -34,6 +34,13 @@ HELM_FAULTS = (
         **HOME,
     ),
     Fault(
+        of="a chart without the cluster name that it requires",
+        on="v1-13",
+        plant=helm_values({"settings": {"clusterName": None}}),
+        check="required_chart_values_given",
+        **of_helm("settings.clusterName", **HOME),
+    ),
+    Fault(
         of="extra-objects-removed",
         on="alpha-028",
         plant=helm_values({"extraObjects": [{"kind": "Provisioner"}]}),

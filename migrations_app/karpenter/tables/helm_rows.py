@@ -6,6 +6,9 @@ values added after 1.0 the exact patch is not known. A chart does not report a v
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from migrations_app.karpenter.versions import Release, release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,3 +235,21 @@ READ_BY_ALL: tuple[str, ...] = (
 """Values of the chart karpenter that every known release reads, each with everything below it. Read at every tag
 v0.28.0 .. v1.14.1; `global` is Helm's own.
 """
+
+
+class RequiredValue(NamedTuple):
+    """A value without which the chart karpenter cannot be rendered, from that release on."""
+
+    key: str
+    since: Release
+    source: str
+
+
+REQUIRED_VALUES: tuple[RequiredValue, ...] = (
+    RequiredValue(
+        "settings.clusterName",
+        release("1.5.0"),
+        "aws/karpenter-provider-aws@v1.5.0:charts/karpenter/templates/deployment.yaml",
+    ),
+)
+"""Read at every tag v1.4.0 .. v1.14.1: no template asks for another value with `required` or `fail`."""
