@@ -10,7 +10,7 @@ from migrations_app.clients.kubernetes.api import ListPage, Resource, Served
 from migrations_app.collect import helm_releases, rbac_and_crds, surroundings
 from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repeated
 from migrations_app.errors import InvalidResponse, NotServed
-from migrations_app.inventory.aws_facts.pod_network import is_network_plugin
+from migrations_app.inventory.aws_facts import pod_network
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.facts.workloads import may_ask_metadata
 from migrations_app.inventory.metric_queries import (
@@ -105,7 +105,7 @@ def _deployments(reading: Reading) -> Parts:
 
 def _is_relevant(workload: o.Workload) -> bool:
     is_own = controller.is_controller(workload) or controller.is_hook_job(workload)
-    other = controller.is_other_autoscaler(workload) or is_network_plugin(workload)
+    other = controller.is_other_autoscaler(workload) or pod_network.is_network_plugin(workload)
     return is_own or other or names_karpenter(workload) or may_ask_metadata(workload)
 
 
@@ -129,6 +129,11 @@ def _webhooks(reading: Reading) -> Parts:
 
 def _aws_auth(reading: Reading) -> Parts:
     return {"aws_auth": _config_maps(reading, ("kube-system",), name="aws-auth")}
+
+
+def _cilium_config(reading: Reading) -> Parts:
+    seen = _config_maps(reading, ("kube-system",), name=pod_network.CILIUM_CONFIG)
+    return {"cilium_config": replace(seen, items=tuple(map(pod_network.only_ipam, seen.items)))}
 
 
 def _settings(reading: Reading) -> Parts:
@@ -260,6 +265,7 @@ FIRST: tuple[Job, ...] = (
     _simple("pdbs", kinds.DISRUPTION_BUDGET, projection=o.DisruptionBudget),
     Job(("webhooks",), _webhooks),
     Job(("aws_auth",), _aws_auth),
+    Job(("cilium_config",), _cilium_config),
     Job(("deliveries",), _deliveries),
     Job(("prometheus_rules",), _prometheus_rules),
     Job(("dashboards",), _dashboards),

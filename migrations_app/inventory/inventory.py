@@ -65,6 +65,8 @@ class Inventory:
     settings: Part[o.ConfigMap] = NOT_ASKED
     """karpenter-global-settings."""
     aws_auth: Part[o.ConfigMap] = NOT_ASKED
+    cilium_config: Part[o.ConfigMap] = NOT_ASKED
+    """The ConfigMap of Cilium in kube-system, of which only the key `ipam` is kept; empty if there is none."""
     webhooks: Part[o.WebhookConfiguration] = NOT_ASKED
     """Admission webhooks that belong to Karpenter or point at a Karpenter service or group."""
     helm_releases: Part[o.HelmRelease] = NOT_ASKED

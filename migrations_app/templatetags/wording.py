@@ -204,6 +204,7 @@ PARTS: dict[str, str] = {
     "endpoints": _("Endpoints of webhooks"),
     "settings": "karpenter-global-settings",
     "aws_auth": _("aws-auth ConfigMap"),
+    "cilium_config": _("cilium-config ConfigMap"),
     "webhooks": _("Admission webhooks"),
     "helm_releases": _("Helm releases"),
     "deliveries": _("Flux and Argo CD objects"),

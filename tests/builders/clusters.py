@@ -181,7 +181,7 @@ class ACluster:
         elif kind == "Deployment":
             self._file_deployment(doc)
         elif kind == "ConfigMap":
-            part = "aws_auth" if doc["metadata"]["name"] == "aws-auth" else "settings"
+            part = {"aws-auth": "aws_auth", "cilium-config": "cilium_config"}.get(doc["metadata"]["name"], "settings")
             self._items[part].append(msgspec.convert(doc, o.ConfigMap))
         elif kind in ("ServiceMonitor", "PodMonitor"):
             self._items["monitors"].append(read_monitor(msgspec.Raw(msgspec.json.encode(doc)), kind))

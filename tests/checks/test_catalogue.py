@@ -48,7 +48,7 @@ def test_all_phases_are_covered():
 def test_most_parts_are_read_by_some_check():
     read = {part for check in all_checks() for part in check.reads}
     # Read where they are there, and no reason for "unknown" where they are not.
-    assert set(PART_NAMES) - read == {"helm_releases", "endpoints", "namespaces"}
+    assert set(PART_NAMES) - read == {"helm_releases", "endpoints", "namespaces", "cilium_config"}
 
 
 def test_no_check_is_longer_than_a_screen(check):

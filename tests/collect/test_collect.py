@@ -91,6 +91,17 @@ def test_the_served_version_is_read_newest_first():
     assert inventory_of(objects={BETA: named("old")}).nodepools.served == "karpenter.sh/v1beta1"
 
 
+def test_of_the_config_map_of_cilium_only_its_ipam_is_kept():
+    maps = [
+        {"metadata": {"name": name, "namespace": "kube-system"}, "data": {"ipam": "eni", "identity": "x"}}
+        for name in ("cilium-config", "other")
+    ]
+    (config,) = inventory_of(objects={("", "v1", "configmaps"): maps}).cilium_config.items
+    assert (config.name, config.data) == ("cilium-config", {"ipam": "eni"})
+    refused = inventory_of(objects=dict(CORE), wrong={"configmaps": Forbidden("no")})
+    assert refused.cilium_config == Unseen("forbidden", "no")
+
+
 @pytest.mark.parametrize("reason", [Forbidden("list pods"), ServerFailed("webhook", code="conversion_failed")])
 def test_a_part_that_fails_has_its_reason_and_the_others_go_on(reason):  # R15, R16
     found = collect(Cluster(objects=dict(CORE), wrong={"pods": reason}), cluster="c")

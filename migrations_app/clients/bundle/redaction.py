@@ -11,6 +11,7 @@ import msgspec
 from migrations_app.clients.helm.releases import packed, read_release
 from migrations_app.clients.helm.values import kept_env, kept_values
 from migrations_app.errors import InvalidInput
+from migrations_app.inventory.aws_facts.pod_network import CILIUM_CONFIG, IPAM
 from migrations_app.inventory.metric_queries import DASHBOARD_LABEL, dashboard_queries
 from migrations_app.inventory.objects.karpenter import ConfigMap, HelmRelease
 from migrations_app.inventory.parse import CONVERSION, LAST_APPLIED, applied_version
@@ -179,8 +180,10 @@ def _node(doc: JsonMap, _: bytes) -> JsonMap:
 def _config_map(doc: JsonMap, raw: bytes) -> JsonMap | None:
     if DASHBOARD_LABEL in _inner(_inner(doc, "metadata"), "labels"):
         return _dashboards(doc, raw)
-    is_kept = _inner(doc, "metadata").get("name") in KEPT_CONFIG_MAPS
-    return {key: value for key, value in doc.items() if key != "binaryData"} if is_kept else None
+    name, texts = _inner(doc, "metadata").get("name"), {key: value for key, value in doc.items() if key != "binaryData"}
+    if name == CILIUM_CONFIG:
+        return texts | {"data": {key: value for key, value in _inner(doc, "data").items() if key == IPAM}}
+    return texts if name in KEPT_CONFIG_MAPS else None
 
 
 def _dashboards(doc: JsonMap, raw: bytes) -> JsonMap | None:

@@ -3,26 +3,40 @@ overlay network gives to pods.
 
 Sources: aws/karpenter-provider-aws:charts/karpenter/values.yaml (hostNetwork "is required when using a custom CNI");
 aws/karpenter-provider-aws#4554; cilium/cilium#31536 and cilium/cilium:install/kubernetes/cilium/templates
-(the image operator-aws belongs to IPAM by ENI, operator-generic to every other IPAM of a cluster without it).
+(the image operator-aws belongs to IPAM by ENI, operator-generic to every other IPAM of a cluster without it);
+cilium/cilium@v1.15.4:pkg/ipam/option/option.go (the modes), and cilium-configmap.yaml among those templates.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from migrations_app.inventory.aws_facts.pod_addresses import is_vpc_cni, runs_vpc_cni
 from migrations_app.inventory.facts.controller import ABSENT, given_values, image_name, installation, value_at
 from migrations_app.inventory.inventory import Inventory, once
-from migrations_app.inventory.objects.karpenter import Workload
+from migrations_app.inventory.objects.karpenter import ConfigMap, Workload
 from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter import labels
 
 HOST_NETWORK: Final = "hostNetwork"
 """The value of the chart, and the field of the pod."""
+PodAddresses = Literal["vpc", "overlay", "unknown"]
 _VPC_COMPUTE: Final = ("fargate", "auto")
 """Nodes on which AWS itself gives pods addresses of the VPC, whatever plugin the other nodes have."""
 _FINISHED: Final = ("Succeeded", "Failed")
 _CILIUM, _CILIUM_OPERATOR = "cilium", "cilium-operator"
-_CILIUM_OPERATORS: Final = {"operator-aws": "vpc", "operator-generic": "overlay"}
+_CILIUM_OPERATORS: Final[Mapping[str, PodAddresses]] = {"operator-aws": "vpc", "operator-generic": "overlay"}
+CILIUM_CONFIG, IPAM = "cilium-config", "ipam"
+_CILIUM_IPAM: Final[Mapping[str, PodAddresses]] = {
+    "eni": "vpc",
+    "cluster-pool": "overlay",
+    "cluster-pool-v2beta": "overlay",
+    "kubernetes": "overlay",
+    "multi-pool": "overlay",
+}
+"""Where pods get their addresses, by the IPAM mode; of other modes another program decides it."""
 
 
 class NetworkPlugin(NamedTuple):
@@ -94,8 +108,18 @@ def _of_plugin(inventory: Inventory) -> PodNetwork:
     return PodNetwork("overlay" if plugin.overlay else "unknown", plugin.name)
 
 
-def _cilium_addresses(inventory: Inventory) -> Literal["vpc", "overlay", "unknown"]:
-    """What Cilium's operator tells about its IPAM, by the image; unknown if none was seen, or their images differ."""
+def only_ipam(config: ConfigMap) -> ConfigMap:
+    """The ConfigMap of Cilium with nothing but its IPAM mode."""
+    mode = (config.data or {}).get(IPAM)
+    return replace(config, data={} if mode is None else {IPAM: mode})
+
+
+def _cilium_addresses(inventory: Inventory) -> PodAddresses:
+    """What Cilium's ConfigMap tells about its IPAM, otherwise its operator by the image; unknown if neither was seen,
+    or the images differ."""
+    mode = next(((config.data or {}).get(IPAM) for config in inventory.cilium_config.items), None)
+    if mode:
+        return _CILIUM_IPAM.get(mode.strip().lower(), "unknown")
     operators = [workload for workload in inventory.deployments.items if workload.name == _CILIUM_OPERATOR]
     images = [container.image or "" for one in operators for container in one.template.spec.containers or ()]
     found = {_CILIUM_OPERATORS.get(image_name(image)) for image in images}

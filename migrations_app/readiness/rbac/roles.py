@@ -75,6 +75,7 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "endpoints": (kinds.ENDPOINTS,),
     "settings": (kinds.CONFIG_MAP,),
     "aws_auth": (kinds.CONFIG_MAP,),
+    "cilium_config": (kinds.CONFIG_MAP,),
     "webhooks": (kinds.VALIDATING_WEBHOOKS, kinds.MUTATING_WEBHOOKS),
     "helm_releases": (kinds.SECRET,),
     "deliveries": (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION),

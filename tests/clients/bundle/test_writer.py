@@ -201,6 +201,7 @@ HIDING: list[tuple[str, Doc]] = [
     ("provisioners", doc("karpenter.sh/v1alpha5", "Provisioner", "p", spec={"provider": {"userData": CANARY}})),
     ("configmaps", doc("v1", "ConfigMap", "other", data={"a": CANARY})),
     ("configmaps", doc("v1", "ConfigMap", "aws-auth", data={"password": CANARY}, binaryData={"x": CANARY})),
+    ("configmaps", doc("v1", "ConfigMap", "cilium-config", data={"a": CANARY}, binaryData={"x": CANARY})),
     ("secrets", doc("v1", "Secret", "s", data={"a": base64.b64encode(CANARY.encode()).decode()}, type="Opaque")),
     ("secrets", doc("v1", "Secret", "s", stringData={"a": CANARY}, type="helm.sh/release.v1")),
     ("helmreleases", doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", "pg", spec={"values": {"password": CANARY}})),
@@ -280,6 +281,12 @@ KEPT: list[tuple[str, Doc, Callable[[Doc], object], object]] = [
         doc("v1", "ConfigMap", "aws-auth", data={"mapRoles": "- x"}),
         lambda d: d["data"],
         {"mapRoles": "- x"},
+    ),
+    (
+        "configmaps",
+        doc("v1", "ConfigMap", "cilium-config", data={"ipam": "eni", "tunnel": "vxlan"}),
+        lambda d: d["data"],
+        {"ipam": "eni"},
     ),
     (
         "pods",

@@ -29,7 +29,7 @@ check = Check(
     how=(
         "Looks whether nodes run aws-node, for Cilium, Calico, Flannel or Weave Net in its place, for hostNetwork in "
         "the Deployment and the chart's values, and for Fargate and EKS Auto Mode under the controller's pods. "
-        "Cilium's operator tells its IPAM by its image. Another plugin is a question to a person."
+        "Cilium's IPAM is read in cilium-config, otherwise from its operator's image. Another plugin is a question."
     ),
     reads=("controller",),
     says=("The API server cannot call the controller's pods", "The API server cannot call the controller's pods"),

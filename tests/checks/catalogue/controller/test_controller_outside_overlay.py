@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.parts import UnparsableObject
 from migrations_app.samples.installation import Install, controller
-from migrations_app.samples.kubernetes_objects import containers, node, template, workload
+from migrations_app.samples.kubernetes_objects import config_map, containers, node, template, workload
 from tests.builders.clusters import (
     NODE,
     ACluster,
@@ -112,6 +112,35 @@ def test_what_the_plugin_does_not_tell_is_a_question(docs, severity, seen):
     finding = finding_of(CHECK, "1.0", with_plugin(*docs))
     assert (finding.status, finding.severity) == ("manual", severity)
     assert finding.summary == f"nodes do not run aws-node, and {seen}: {ASKS}"
+
+
+def cilium_config(**data: str):
+    return config_map("cilium-config", "kube-system", data=data)
+
+
+@pytest.mark.parametrize("mode", ["cluster-pool", "cluster-pool-v2beta", "kubernetes", "multi-pool"])
+def test_cilium_without_enis_by_its_config_map(mode):
+    cluster = with_plugin(daemonset("cilium"), cilium_config(ipam=mode))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", FAILS, (of_plugin("Cilium"),))
+
+
+def test_cilium_with_enis_by_its_config_map_whatever_its_operator_is_called():
+    assert result_of(CHECK, "1.0", with_plugin(daemonset("cilium"), cilium_config(ipam="eni"))) == GOOD
+    generic = cilium_operator("mirror/cilium/operator-generic:v1.15.1")
+    assert result_of(CHECK, "1.0", with_plugin(daemonset("cilium"), generic, cilium_config(ipam="eni"))) == GOOD
+
+
+@pytest.mark.parametrize("data", [{"ipam": "crd"}, {"ipam": "delegated-plugin"}, {"ipam": ""}, {}])
+def test_other_modes_and_no_mode_are_a_question(data):
+    finding = finding_of(CHECK, "1.0", with_plugin(daemonset("cilium"), cilium_config(**data)))
+    assert (finding.status, finding.severity) == ("manual", "warning")
+
+
+def test_where_the_config_map_may_not_be_read_it_is_a_question_unless_the_operator_tells():
+    cluster = with_plugin(daemonset("cilium")).unseen("cilium_config")
+    assert finding_of(CHECK, "1.0", cluster).status == "manual"
+    generic = cilium_operator("mirror/cilium/operator-generic:v1.15.1")
+    assert finding_of(CHECK, "1.0", cluster.with_docs(generic)).status == "fail"
 
 
 def idle(nodes: int):
