@@ -272,6 +272,7 @@ FIRST: tuple[Job, ...] = (
     Job(("volumes",), surroundings.volumes),
     Job(("monitors",), surroundings.monitors),
     Job(("policies",), surroundings.policies, needs=("discovery",)),
+    Job(("admission_policies",), surroundings.admission_policies),
 )
 SECOND: tuple[Job, ...] = (
     Job(("controller_pods",), _controller_pods, needs=("controller",)),

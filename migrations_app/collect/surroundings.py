@@ -69,6 +69,16 @@ def policies(reading: Reading) -> Parts:
     return {"policies": _joined(seens)}
 
 
+def admission_policies(reading: Reading) -> Parts:
+    """The policies of Kubernetes itself that name Karpenter; lists of built-in kinds leave out the kind."""
+    seens = [
+        replace(seen, items=tuple(msgspec.structs.replace(policy, kind=kind.kind) for policy in seen.items))
+        for kind in kinds.ADMISSION_POLICIES
+        for seen in (_read_kind(reading, kind, read=_policy),)
+    ]
+    return {"admission_policies": _joined(seens)}
+
+
 def _policy(item: msgspec.Raw) -> AdmissionPolicy | UnparsableObject | None:
     """The policy without its status; None if it does not name Karpenter."""
     if WORD not in bytes(item):

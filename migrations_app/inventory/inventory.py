@@ -89,6 +89,8 @@ class Inventory:
     """ServiceMonitors and PodMonitors that name Karpenter."""
     policies: Part[AdmissionPolicy] = NOT_ASKED
     """Policies of Kyverno, mutations and constraints of Gatekeeper that name Karpenter."""
+    admission_policies: Part[AdmissionPolicy] = NOT_ASKED
+    """ValidatingAdmissionPolicies and MutatingAdmissionPolicies of Kubernetes that name Karpenter."""
     sources: Part[GitOpsSource] = NOT_ASKED
     """The sources of Flux that the deliveries name."""
     aws: AwsSeen = NO_AWS

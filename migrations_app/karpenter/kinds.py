@@ -174,6 +174,14 @@ MUTATING_WEBHOOKS = _cluster(
     group="admissionregistration.k8s.io",
     namespaced=False,
 )
+ADMISSION_POLICIES = tuple(
+    _cluster(kind, kind.lower().replace("policy", "policies"), group="admissionregistration.k8s.io", versions=versions,
+             namespaced=False)
+    for kind, versions in (
+        ("ValidatingAdmissionPolicy", "v1 v1beta1"), ("MutatingAdmissionPolicy", "v1 v1beta1 v1alpha1"),
+    )
+)  # fmt: skip
+"""Policies in CEL that the API server itself applies; from Kubernetes 1.26 on."""
 FLUX_HELM_RELEASE = _cluster(
     "HelmRelease", "helmreleases", group="helm.toolkit.fluxcd.io", versions="v2 v2beta2 v2beta1"
 )
@@ -245,6 +253,7 @@ CLUSTER_KINDS = (
     POD_MONITOR,
     ARGO_ROLLOUT,
     *POLICY_KINDS,
+    *ADMISSION_POLICIES,
     *FLUX_SOURCES,
 )
 KINDS = (*KARPENTER_KINDS, AUTO_MODE_NODE_CLASS, *CLUSTER_KINDS)

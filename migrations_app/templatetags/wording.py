@@ -217,6 +217,7 @@ PARTS: dict[str, str] = {
     "volumes": "PersistentVolumes",
     "monitors": _("ServiceMonitors and PodMonitors"),
     "policies": _("Policies of Kyverno and Gatekeeper"),
+    "admission_policies": _("Admission policies of Kubernetes"),
     "sources": _("Sources of Flux"),
     "aws.identity": _("AWS identity of karpdash"),
     "aws.cluster": _("EKS cluster"),

@@ -59,6 +59,13 @@ def _policy(version: str, kind: str) -> Document:
     return doc(version, kind, metadata=meta("pinned"), spec={"rules": [{"match": {OLD_KEY: "web"}}]})
 
 
+def _rules(kind: kinds.Kind) -> Document:
+    """Without its kind, as lists of built-in kinds leave it out."""
+    rules = [{"apiGroups": ["karpenter.sh"], "apiVersions": ["v1alpha5"], "resources": ["provisioners"]}]
+    spec = {"matchConstraints": {"resourceRules": rules}}
+    return doc(kind.api_versions[0], kind.kind, metadata=meta("pinned"), spec=spec)
+
+
 def _volume() -> Document:
     terms = [{"matchExpressions": [{"key": OLD_KEY, "operator": "In", "values": ["default"]}]}]
     spec = {"capacity": {"storage": "1Gi"}, "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
@@ -122,6 +129,8 @@ def _around() -> tuple[Around, ...]:
         _named("podmonitors", "monitoring.coreos.com", _monitor("PodMonitor", "podMetricsEndpoints"),
                kind="PodMonitor", **monitors),
         *policies,
+        *(_named(one.plural, one.group, _rules(one), check="admission_policies_know_new_objects", kind=one.kind,
+                 name="pinned") for one in kinds.ADMISSION_POLICIES),
         Around(group=CONSTRAINT.group, plural=CONSTRAINT.plural, granted="*",
                plant=add(_policy(f"{CONSTRAINT.group}/v1beta1", CONSTRAINT.kind)), kind=CONSTRAINT.kind, **keys),
         _named("rollouts", "argoproj.io", _rollout(), check="workloads_select_current_labels", kind="Rollout",

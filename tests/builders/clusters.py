@@ -66,6 +66,7 @@ PARTS: dict[str, tuple[str, type[o.Projection]]] = {
     "Rollout": ("argo_rollouts", o.Workload),
     "ClusterPolicy": ("policies", cluster.AdmissionPolicy),
     "Policy": ("policies", cluster.AdmissionPolicy),
+    "ValidatingAdmissionPolicy": ("admission_policies", cluster.AdmissionPolicy),
     "Assign": ("policies", cluster.AdmissionPolicy),
     "GitRepository": ("sources", cluster.GitOpsSource),
     "OCIRepository": ("sources", cluster.GitOpsSource),

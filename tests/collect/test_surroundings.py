@@ -90,6 +90,8 @@ DOCS = (
     policy(name="other", key="example.com/key"),
     policy("mutations.gatekeeper.sh/v1", "AssignMetadata", "mark"),
     policy("constraints.gatekeeper.sh/v1beta1", "SpotOnly", "only-spot"),
+    policy("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "pools"),
+    policy("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "others", key="example.com/key"),
     rollout(),
     rollout_pod(1),
     rollout_pod(2),
@@ -118,6 +120,8 @@ def test_only_what_concerns_karpenter_is_kept_and_everything_is_counted(live):
     assert (names(live.sources), live.sources.total) == ([("GitRepository", "infra")], 2)
     assert names(live.policies) == [("ClusterPolicy", "spare"), ("AssignMetadata", "mark"), ("SpotOnly", "only-spot")]
     assert live.policies.total == 4
+    assert names(live.admission_policies) == [("ValidatingAdmissionPolicy", "pools")]
+    assert live.admission_policies.total == 2
 
 
 def test_what_volumes_and_monitors_tell(live):
@@ -148,6 +152,7 @@ def test_where_a_delivery_comes_from(live):
         ("policies", "clusterpolicies"),
         ("policies", "modifyset"),
         ("policies", "spotonlies"),
+        ("admission_policies", "validatingadmissionpolicies"),
         ("sources", "gitrepositories"),
     ],
 )
@@ -175,6 +180,6 @@ def test_a_bundle_carries_them_without_what_is_secret():
     live = collect(recording, cluster="c").inventory
     recording.write(packed, made_at=live.taken_at, made_by="tests")
     bundled = collect(open_bundle(packed.getvalue()), cluster="c").inventory
-    for part in ("namespaces", "volumes", "monitors", "policies", "argo_rollouts"):
+    for part in ("namespaces", "volumes", "monitors", "policies", "admission_policies", "argo_rollouts"):
         assert bundled.part(part).items == live.part(part).items, part
     assert comes_from(bundled, bundled.deliveries.items[0]) == comes_from(live, live.deliveries.items[0])

@@ -358,7 +358,7 @@ _SPECIAL: dict[tuple[str, str], Callable[[JsonMap, bytes], JsonMap | None]] = {
         (kinds.POD_MONITOR, _monitor),
         (kinds.NAMESPACE, _namespace),
         (kinds.PERSISTENT_VOLUME, _volume_of_cluster),
-        *((kind, _policy) for kind in kinds.POLICY_KINDS),
+        *((kind, _policy) for kind in (*kinds.POLICY_KINDS, *kinds.ADMISSION_POLICIES)),
         *((kind, _flux_source) for kind in kinds.FLUX_SOURCES),
     )
 }

@@ -129,7 +129,7 @@ class PersistentVolume(NamedObject, frozen=True):
 
 
 class AdmissionPolicy(WholeObject, frozen=True):
-    """A policy of Kyverno, or a mutation or constraint of Gatekeeper, that names Karpenter."""
+    """A policy of Kyverno or Kubernetes, or a mutation or constraint of Gatekeeper, that names Karpenter."""
 
 
 class GitOpsSource(WholeObject, frozen=True):

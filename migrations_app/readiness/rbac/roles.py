@@ -47,6 +47,7 @@ SCANNED_KINDS: tuple[Kind, ...] = (
     kinds.ARGO_ROLLOUT,
     *kinds.POLICY_KINDS,
     kinds.GATEKEEPER_CONSTRAINT,
+    *kinds.ADMISSION_POLICIES,
     *kinds.FLUX_SOURCES,
 )
 """The kinds that a scan lists. Of Secrets only Helm's release records (label owner=helm) in Karpenter's namespaces
@@ -88,6 +89,7 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "monitors": (kinds.SERVICE_MONITOR, kinds.POD_MONITOR),
     "argo_rollouts": (kinds.ARGO_ROLLOUT,),
     "policies": (*kinds.POLICY_KINDS, kinds.GATEKEEPER_CONSTRAINT),
+    "admission_policies": kinds.ADMISSION_POLICIES,
     "sources": kinds.FLUX_SOURCES,
 }
 """By data source, the kinds that it is read from. Every signed-in client may read `version` and `discovery`."""
