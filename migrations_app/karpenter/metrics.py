@@ -138,8 +138,8 @@ def spoken_row(row: OutsideRow) -> str:
     return f"{row.search} in {row.where} (now {row.instead})"
 
 
-# Labels. A label counts only where a query asks it of a metric of Karpenter: in a selector, in a grouping (`by`), or in
-# Grafana's `label_values`. Vector matching (`on`) is not read, since its operands are not delimited.
+# Labels. A label counts only where a query asks it of a metric of Karpenter: in a selector, in a grouping (`by`), in
+# Grafana's `label_values`, or in vector matching (`on`) of the operands right beside it.
 
 WITHOUT = "a query without the label"
 
@@ -151,6 +151,22 @@ _LABEL_VALUES = re.compile(r"\blabel_values\s{0,20}(?=\()", re.ASCII)
 _STRING = re.compile(r"([\"'`])[^\"'`]{0,500}\1")
 _MADE_OTHERWISE = re.compile(r"\b(?:label_replace|label_join|group_left|group_right)\b")
 """Functions and modifiers that give a series a label which the metric itself does not have."""
+_MATCHING = re.compile(
+    r"(?:[-+*/%^<>]|==|!=|<=|>=|\b(?:and|or|unless|atan2))(?:\s{1,20}bool)?\s{0,20}"
+    r"\bon\s{0,20}\(([\w\s,]{0,500})\)\s{0,20}(?:group_(?:left|right)\s{0,20}(?:\([\w\s,]{0,500}\))?)?",
+    re.ASCII,
+)
+_SERIES_BEFORE = re.compile(
+    r"(?:[A-Za-z_:][\w:]{0,200})?\s{0,20}(?:\{[^{}]{0,1000}\})?\s{0,20}(?:\[[^\[\]]{0,50}\])?\s{0,20}\Z"
+)
+_SERIES_AFTER = re.compile(r"\s{0,20}(?:[A-Za-z_:][\w:]{0,200})?\s{0,20}(?:\{[^{}]{0,1000}\})?")
+_GROUPING_BEFORE = re.compile(r"\b(?:by|without)\s{0,20}\([\w\s,]{0,500}\)\s{0,20}\Z", re.ASCII)
+_CALL = re.compile(
+    r"\s{0,20}[A-Za-z_]\w{0,50}\s{0,20}(?:\b(?:by|without)\s{0,20}\([\w\s,]{0,500}\)\s{0,20})?(?=\()|\s{0,20}(?=\()",
+    re.ASCII,
+)
+_OPERAND_MADE = re.compile(r"\blabel_(?:replace|join)\b")
+_NAME_BEFORE = re.compile(r"[A-Za-z_]\w{0,50}\s{0,20}\Z", re.ASCII)
 _ARGUMENT_LENGTH = 2000
 _GROUPINGS_READ = 1000
 
@@ -165,7 +181,7 @@ class LabelUse(NamedTuple):
 
 def label_uses(text: str) -> tuple[LabelUse, ...]:
     """The labels that a query asks of metrics of Karpenter, each once."""
-    return tuple(dict.fromkeys((*_selected(text), *_grouped(text)))) if names_in(text) else ()
+    return tuple(dict.fromkeys((*_selected(text), *_grouped(text), *_matched(text)))) if names_in(text) else ()
 
 
 def outdated_labels(
@@ -243,6 +259,37 @@ def _grouped(text: str) -> Iterator[LabelUse]:
         series, _, last = _argument(text, bare, after=found.end()).rpartition(",")
         label = last.strip(" ()\"'")
         yield from (LabelUse(metric, label, frozenset({label})) for metric in names_in(series))
+
+
+def _matched(text: str) -> Iterator[LabelUse]:
+    bare = _STRING.sub(lambda found: "_" * len(found[0]), text)
+    for found in islice(_MATCHING.finditer(bare), _GROUPINGS_READ):
+        labels = frozenset(found[1].replace(",", " ").split())
+        for operand in (_operand_before(text, bare, end=found.start()), _operand_after(text, bare, start=found.end())):
+            if not _OPERAND_MADE.search(operand):
+                yield from (LabelUse(metric, label, labels) for metric in names_in(operand) for label in sorted(labels))
+
+
+def _operand_before(text: str, bare: str, *, end: int) -> str:
+    """The series, call or parentheses that end at that place, without what stands before a grouping."""
+    start = max(0, end - _ARGUMENT_LENGTH)
+    grouping = _GROUPING_BEFORE.search(bare, start, end)
+    end = grouping.start() if grouping else end
+    if bare[start:end].rstrip().endswith(")"):
+        argument = _argument(text, bare, before=end)
+        name = _NAME_BEFORE.search(bare, start, end - len(argument))
+        return f"{name[0] if name else ''}{argument}"
+    series = _SERIES_BEFORE.search(bare, start, end)
+    return text[series.start() : end] if series else ""
+
+
+def _operand_after(text: str, bare: str, *, start: int) -> str:
+    """The series, call or parentheses that begin at that place."""
+    call = _CALL.match(bare, start, start + _ARGUMENT_LENGTH)
+    if call:
+        return _argument(text, bare, after=call.end())
+    series = _SERIES_AFTER.match(bare, start, start + _ARGUMENT_LENGTH)
+    return text[start : series.end()] if series else ""
 
 
 def _argument(text: str, bare: str, *, after: int = -1, before: int = -1) -> str:

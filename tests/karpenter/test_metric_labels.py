@@ -41,6 +41,13 @@ def provisioner_of(metric: str) -> tuple[OutdatedMetric, ...]:
         f'sum({NODES}{{zone=~"a)|b"}}) by (provisioner)',
         f'label_values({NODES}{{zone="a"}}, provisioner)',
         f'{NODES}{{provisioner="a", nodepool="a"}}',
+        f"{NODES} * on (provisioner) group_left (team) owners",
+        f"owners * on(provisioner, zone) group_right() {NODES}",
+        f"sum({NODES}) by (node) > bool on (provisioner) owners",
+        f"owners and on (provisioner) ({NODES} > 0)",
+        f"owners / on (provisioner) sum without (zone) ({NODES})",
+        f'rate({NODES}{{zone="a)"}}[5m]) unless on (provisioner) owners',
+        f'{NODES}{{zone="a"}} == on (provisioner) owners',
     ],
 )
 def test_a_label_that_ended_with_0_32(text):
@@ -61,6 +68,11 @@ def test_a_label_that_ended_with_0_32(text):
         f'{NODES}{{provisioner="a"}} or {NODES}{{nodepool="a"}}',
         f"sum by (provisioner, nodepool) ({NODES})",
         f'sum by (provisioner) (label_replace({NODES}, "provisioner", "$1", "nodepool", "(.*)"))',
+        f"{NODES} + a * on (provisioner) b",
+        f"a * on (provisioner) b + {NODES}",
+        f"{NODES} * on (provisioner, nodepool) owners",
+        f"{NODES} * ignoring (provisioner) owners",
+        f'label_replace({NODES}, "provisioner", "$1", "nodepool", "(.*)") * on (provisioner) owners',
         'job:karpenter_nodes:sum{provisioner="default"}',
         'karpenter_of_tomorrow{provisioner="default"}',
         'karpenter_cloudprovider_duration_seconds_count{method="Create"}',
@@ -80,6 +92,13 @@ def test_no_label_that_ended(text):
         ('karpenter_voluntary_disruption_decisions_total{action="delete"}', "1.0.0", "label decision", "1.0"),
         ('karpenter_nodeclaims_disrupted{type="drift"}', "1.0.0", "label reason", "1.0"),
         ('karpenter_nodeclaims_terminated{reason="drift"}', "1.0.0", "a query without the label", "1.0"),
+        (
+            'karpenter_cloudprovider_instance_type_price_estimate{region="a"}',
+            "0.36.2",
+            "a query without the label",
+            "0.36",
+        ),
+        ('karpenter_nodeclaims_created_total{capacity_type="spot"}', "1.6.0", "a query without the label", "1.6"),
     ],
 )
 def test_labels_of_other_metrics(text, at, new, since):
@@ -99,9 +118,10 @@ def test_the_labels_that_go_with_a_step():
     assert [row.old for row in labels_between(release("0.32.10"), release("0.37.8"))] == [
         "provisioner",
         "deprovisioner",
+        "region",
     ]
-    assert labels_between(release("1.0.0"), NEWEST_RELEASE) == ()
-    assert spoken_label(METRIC_LABEL_ROWS[-1]) == (
+    assert [row.old for row in labels_between(release("1.0.0"), NEWEST_RELEASE)] == ["capacity_type"]
+    assert spoken_label(next(row for row in METRIC_LABEL_ROWS if row.metrics[0].endswith("_terminated"))) == (
         "label reason of karpenter_nodeclaims_terminated*, karpenter_machines_terminated* (now gone)"
     )
 
@@ -118,7 +138,25 @@ def test_any_text_is_read(text):
     assert {type(use) for use in label_uses(text)} <= {LabelUse}
 
 
-@pytest.mark.parametrize("part", [f"{NODES}{{", "by (", "label_values(", "(", ")", f"{NODES} by (a) ", '"', " "])
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"{NODES}{{",
+        "by (",
+        "label_values(",
+        "(",
+        ")",
+        f"{NODES} by (a) ",
+        '"',
+        " ",
+        "a * on (b) ",
+        "* on (",
+        f"{NODES} * on (a) ",
+        "* on (a) by (",
+        "{",
+        "[5m]",
+    ],
+)
 def test_hostile_text_takes_no_long_time(part):
     started = time.process_time()
     label_uses(NODES + part * (200_000 // len(part)))

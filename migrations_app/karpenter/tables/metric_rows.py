@@ -145,6 +145,8 @@ _OF_DISRUPTION = ("karpenter_deprovisioning_", "karpenter_disruption_", "karpent
 _DISRUPTED = ("karpenter_nodeclaims_disrupted", "karpenter_machines_disrupted")
 _TERMINATED = ("karpenter_nodeclaims_terminated", "karpenter_machines_terminated")
 _ELIGIBLE = ("karpenter_disruption_eligible_nodes", "karpenter_voluntary_disruption_eligible_nodes")
+_PRICES = ("karpenter_cloudprovider_instance_type_price_estimate",
+           "karpenter_cloudprovider_instance_type_offering_price_estimate")  # fmt: skip
 _UPSTREAM = "kubernetes-sigs/karpenter"
 
 METRIC_LABEL_ROWS: tuple[MetricLabelRow, ...] = (
@@ -161,4 +163,8 @@ METRIC_LABEL_ROWS: tuple[MetricLabelRow, ...] = (
                    f"{_UPSTREAM}@v1.0.0:pkg/controllers/disruption/metrics.go"),
     MetricLabelRow("type", "reason", "1.0", _DISRUPTED, f"{_UPSTREAM}@v1.0.0:pkg/metrics/metrics.go"),
     MetricLabelRow("reason", "", "1.0", _TERMINATED, f"{_UPSTREAM}@v1.0.0:pkg/metrics/metrics.go"),
+    MetricLabelRow("region", "", "0.36", _PRICES,
+                   "aws/karpenter-provider-aws@v0.36.0:pkg/providers/instancetype/metrics.go"),
+    MetricLabelRow("capacity_type", "", "1.6", ("karpenter_nodeclaims_created",),
+                   f"{_UPSTREAM}@v1.6.0:pkg/metrics/metrics.go"),
 )  # fmt: skip
