@@ -18,6 +18,7 @@ from migrations_app.inventory.metric_queries import (
     MetricQueryCollector,
     MetricUser,
     dashboards_collector,
+    other_collectors,
     rules_collector,
 )
 from migrations_app.inventory.objects import karpenter as o
@@ -169,6 +170,12 @@ def _prometheus_rules(reading: Reading) -> Parts:
     return {"prometheus_rules": _metric_users(reading, kinds.PROMETHEUS_RULE, fresh=rules_collector)}
 
 
+def _other_queries(reading: Reading) -> Parts:
+    seens = [_metric_users(reading, kind, fresh=fresh) for kind, fresh in other_collectors().items()]
+    total = sum(seen.count for seen in seens)
+    return {"other_queries": replace(_joined(seens), total=total)}
+
+
 def _dashboards(reading: Reading) -> Parts:
     # A ConfigMap may be 1 MiB long, and dashboards often are.
     narrow = {"label_selector": DASHBOARD_LABEL, "page_size": 20}
@@ -269,6 +276,7 @@ FIRST: tuple[Job, ...] = (
     Job(("deliveries",), _deliveries),
     Job(("prometheus_rules",), _prometheus_rules),
     Job(("dashboards",), _dashboards),
+    Job(("other_queries",), _other_queries),
     Job(("volumes",), surroundings.volumes),
     Job(("monitors",), surroundings.monitors),
     Job(("policies",), surroundings.policies, needs=("discovery",)),

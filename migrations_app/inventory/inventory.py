@@ -77,6 +77,8 @@ class Inventory:
     """PrometheusRules that name a Karpenter metric; `Seen.total` counts all. The same holds for the next part."""
     dashboards: Part[MetricUser] = NOT_ASKED
     """ConfigMaps with Grafana dashboards, found by their label."""
+    other_queries: Part[MetricUser] = NOT_ASKED
+    """VMRules of VictoriaMetrics, and ScaledObjects and ScaledJobs of KEDA, that name a Karpenter metric."""
     controller_rbac: Part[ClusterRole] = NOT_ASKED
     """The ClusterRoles bound to the controllers' service accounts."""
     network_policies: Part[NetworkPolicy] = NOT_ASKED

@@ -1,9 +1,10 @@
-"""Queries over Karpenter's metrics in the cluster: Prometheus rules and Grafana dashboards.
+"""Queries over Karpenter's metrics in the cluster: rules of Prometheus and VictoriaMetrics, Grafana dashboards, and
+triggers of KEDA.
 
 Only objects that name such a metric are kept, and of these only the queries that name one.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,6 +15,8 @@ from migrations_app.inventory.objects.base import NamedObject, Projection
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
+from migrations_app.karpenter import kinds
+from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.metrics import MARK, label_queries, matchers_in, names_in
 
 DASHBOARD_LABEL = "grafana_dashboard"
@@ -36,7 +39,7 @@ class Query(Projection, frozen=True):
 
 
 class MetricUser(NamedObject, frozen=True):
-    """A PrometheusRule, or a ConfigMap with dashboards, that names metrics of Karpenter."""
+    """A rule, a scaler of KEDA, or a ConfigMap with dashboards, that names metrics of Karpenter."""
 
     queries: list[Query] = []
 
@@ -90,6 +93,33 @@ class PrometheusRule(NamedObject, frozen=True):
     """As defined by the Prometheus operator's CRD; read but not kept."""
 
     spec: _RuleSpec = _RuleSpec()
+
+
+class VMRule(PrometheusRule, frozen=True):
+    """As defined by VictoriaMetrics' CRD, whose groups of rules are those of Prometheus; read but not kept."""
+
+
+class _TriggerValues(Projection, frozen=True):
+    query: str | None = None
+
+
+class _Trigger(Projection, frozen=True):
+    type: str | None = None
+    metadata: _TriggerValues | None = None
+
+
+class _ScaledSpec(Projection, frozen=True):
+    triggers: list[_Trigger] | None = None
+
+
+class ScaledObject(NamedObject, frozen=True):
+    """As defined by KEDA's CRD; read but not kept."""
+
+    spec: _ScaledSpec = _ScaledSpec()
+
+
+class ScaledJob(ScaledObject, frozen=True):
+    """As defined by KEDA's CRD; read but not kept."""
 
 
 QueryReader = Callable[[msgspec.Raw], MetricUser | UnparsableObject]
@@ -167,6 +197,18 @@ def rules_collector() -> MetricQueryCollector:
     return MetricQueryCollector(partial(_read, kind=PrometheusRule, queries=_of_rule))
 
 
+def other_collectors() -> Mapping[Kind, Callable[[], MetricQueryCollector]]:
+    """By kind what makes a collector for a list of its objects."""
+    of_triggers = {kinds.SCALED_OBJECT: ScaledObject, kinds.SCALED_JOB: ScaledJob}
+    return {
+        kinds.VM_RULE: lambda: MetricQueryCollector(partial(_read, kind=VMRule, queries=_of_rule)),
+        **{
+            kind: partial(MetricQueryCollector, partial(_read, kind=type_of_kind, queries=_of_triggers))
+            for kind, type_of_kind in of_triggers.items()
+        },
+    }
+
+
 def dashboards_collector() -> MetricQueryCollector:
     """A collector for a list of ConfigMaps with dashboards."""
     return MetricQueryCollector(partial(_read, kind=ConfigMap, queries=dashboard_queries))
@@ -215,6 +257,14 @@ def _of_rule(prometheus_rule: PrometheusRule) -> Iterator[Query]:
             if names_in(text):
                 path = f"spec.groups[{group.name}].rules[{rule.alert or rule.record or ''}].expr"
                 yield Query(path=path[:300], text=short(text))
+
+
+def _of_triggers(scaled: ScaledObject) -> Iterator[Query]:
+    """The queries of a trigger: of Prometheus, or of what answers in its language."""
+    for place, trigger in enumerate(scaled.spec.triggers or ()):
+        query = trigger.metadata.query if trigger.metadata else None
+        if query and names_in(query):
+            yield Query(path=f"spec.triggers[{place}].metadata.query", text=short(query))
 
 
 def _in_file(text: str) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -190,6 +190,10 @@ FLUX_KUSTOMIZATION = _cluster(
 )
 ARGO_APPLICATION = _cluster("Application", "applications", group="argoproj.io", versions="v1alpha1")
 PROMETHEUS_RULE = _cluster("PrometheusRule", "prometheusrules", group="monitoring.coreos.com")
+VM_RULE = _cluster("VMRule", "vmrules", group="operator.victoriametrics.com", versions="v1beta1")
+SCALED_OBJECT = _cluster("ScaledObject", "scaledobjects", group="keda.sh", versions="v1alpha1")
+SCALED_JOB = _cluster("ScaledJob", "scaledjobs", group="keda.sh", versions="v1alpha1")
+QUERY_KINDS = (VM_RULE, SCALED_OBJECT, SCALED_JOB)
 CLUSTER_ROLE = _cluster("ClusterRole", "clusterroles", group="rbac.authorization.k8s.io", namespaced=False)
 CLUSTER_ROLE_BINDING = _cluster(
     "ClusterRoleBinding", "clusterrolebindings", group="rbac.authorization.k8s.io", namespaced=False
@@ -254,6 +258,7 @@ CLUSTER_KINDS = (
     ARGO_ROLLOUT,
     *POLICY_KINDS,
     *ADMISSION_POLICIES,
+    *QUERY_KINDS,
     *FLUX_SOURCES,
 )
 KINDS = (*KARPENTER_KINDS, AUTO_MODE_NODE_CLASS, *CLUSTER_KINDS)

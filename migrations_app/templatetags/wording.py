@@ -210,6 +210,7 @@ PARTS: dict[str, str] = {
     "deliveries": _("Flux and Argo CD objects"),
     "prometheus_rules": _("Prometheus rules"),
     "dashboards": _("Grafana dashboards"),
+    "other_queries": _("VMRules and scalers of KEDA"),
     "controller_rbac": _("Karpenter ClusterRoles"),
     "network_policies": _("NetworkPolicies around Karpenter"),
     "argo_rollouts": _("Rollouts of Argo"),

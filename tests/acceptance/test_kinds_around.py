@@ -59,6 +59,15 @@ def _policy(version: str, kind: str) -> Document:
     return doc(version, kind, metadata=meta("pinned"), spec={"rules": [{"match": {OLD_KEY: "web"}}]})
 
 
+def _query(kind: kinds.Kind) -> Document:
+    """With a query for a metric of old: as a rule and as a trigger, of which each kind reads its own."""
+    spec = {
+        "groups": [{"name": "g", "rules": [{"alert": "X", "expr": METRIC}]}],
+        "triggers": [{"type": "prometheus", "metadata": {"query": METRIC}}],
+    }
+    return doc(kind.api_versions[0], kind.kind, metadata=meta("old", "shop"), spec=spec)
+
+
 def _rules(kind: kinds.Kind) -> Document:
     """Without its kind, as lists of built-in kinds leave it out."""
     rules = [{"apiGroups": ["karpenter.sh"], "apiVersions": ["v1alpha5"], "resources": ["provisioners"]}]
@@ -129,6 +138,8 @@ def _around() -> tuple[Around, ...]:
         _named("podmonitors", "monitoring.coreos.com", _monitor("PodMonitor", "podMetricsEndpoints"),
                kind="PodMonitor", **monitors),
         *policies,
+        *(_named(one.plural, one.group, _query(one), check="scalers_name_current_metrics", kind=one.kind, name="old")
+          for one in kinds.QUERY_KINDS),
         *(_named(one.plural, one.group, _rules(one), check="admission_policies_know_new_objects", kind=one.kind,
                  name="pinned") for one in kinds.ADMISSION_POLICIES),
         Around(group=CONSTRAINT.group, plural=CONSTRAINT.plural, granted="*",

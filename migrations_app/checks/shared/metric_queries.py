@@ -10,12 +10,15 @@ from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.inventory.facts.managers import BY_HAND, managed
 from migrations_app.karpenter.metrics import outdated, outdated_labels
 
-QueryPart = Literal["prometheus_rules", "dashboards", "monitors"]
+QueryPart = Literal["prometheus_rules", "dashboards", "monitors", "other_queries"]
 RESOURCES = {
     "PrometheusRule": "prometheusrules.monitoring.coreos.com",
     "ConfigMap": "configmap",
     "ServiceMonitor": "servicemonitors.monitoring.coreos.com",
     "PodMonitor": "podmonitors.monitoring.coreos.com",
+    "VMRule": "vmrules.operator.victoriametrics.com",
+    "ScaledObject": "scaledobjects.keda.sh",
+    "ScaledJob": "scaledjobs.keda.sh",
 }
 GONE = "nothing: the metric is gone"
 AFTER = "Writes new names into the object, once the new release serves them"

@@ -217,6 +217,23 @@ def _prometheus_rule(doc: JsonMap, raw: bytes) -> JsonMap | None:
     )
 
 
+def _scaled(doc: JsonMap, raw: bytes) -> JsonMap | None:
+    """Only the queries of triggers that name a Karpenter metric; a trigger's other values may be addresses."""
+    triggers = _inner(doc, "spec").get("triggers") if _WORD in raw else None
+    kept = [_trigger(trigger) for trigger in triggers] if isinstance(triggers, list) else []
+    if not any(kept):
+        return None
+    return {key: value for key, value in doc.items() if key != "status"} | {"spec": {"triggers": kept}}
+
+
+def _trigger(trigger: Any) -> JsonMap:  # noqa: ANN401 - plain JSON
+    """The trigger at its place in the list; empty if its query names no Karpenter metric."""
+    document = trigger if isinstance(trigger, dict) else {}
+    query = _inner(document, "metadata").get("query")
+    is_kept = isinstance(query, str) and bool(names_in(query))
+    return {"type": str(document.get("type")), "metadata": {"query": query}} if is_kept else {}
+
+
 def _rule_group(group: JsonMap) -> JsonMap:
     rules = group.get("rules")
     kept_rules = [
@@ -354,6 +371,9 @@ _SPECIAL: dict[tuple[str, str], Callable[[JsonMap, bytes], JsonMap | None]] = {
         (kinds.FLUX_KUSTOMIZATION, _flux_kustomization),
         (kinds.ARGO_APPLICATION, _argo_application),
         (kinds.PROMETHEUS_RULE, _prometheus_rule),
+        (kinds.VM_RULE, _prometheus_rule),
+        (kinds.SCALED_OBJECT, _scaled),
+        (kinds.SCALED_JOB, _scaled),
         (kinds.SERVICE_MONITOR, _monitor),
         (kinds.POD_MONITOR, _monitor),
         (kinds.NAMESPACE, _namespace),

@@ -48,6 +48,7 @@ SCANNED_KINDS: tuple[Kind, ...] = (
     *kinds.POLICY_KINDS,
     kinds.GATEKEEPER_CONSTRAINT,
     *kinds.ADMISSION_POLICIES,
+    *kinds.QUERY_KINDS,
     *kinds.FLUX_SOURCES,
 )
 """The kinds that a scan lists. Of Secrets only Helm's release records (label owner=helm) in Karpenter's namespaces
@@ -82,6 +83,7 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "deliveries": (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION),
     "prometheus_rules": (kinds.PROMETHEUS_RULE,),
     "dashboards": (kinds.CONFIG_MAP,),
+    "other_queries": kinds.QUERY_KINDS,
     "controller_rbac": (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING),
     "network_policies": (kinds.NETWORK_POLICY,),
     "namespaces": (kinds.NAMESPACE,),

@@ -17,6 +17,9 @@ QUERY_PARTS: Final[Mapping[str, str]] = {
     "PrometheusRule": "prometheus_rules",
     "ConfigMap": "dashboards",
     "ServiceMonitor": "monitors",
+    "VMRule": "other_queries",
+    "ScaledObject": "other_queries",
+    "ScaledJob": "other_queries",
     "PodMonitor": "monitors",
 }
 """By kind the part that holds its objects."""
