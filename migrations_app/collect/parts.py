@@ -12,7 +12,7 @@ from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repe
 from migrations_app.errors import InvalidResponse, NotServed
 from migrations_app.inventory.aws_facts import pod_network
 from migrations_app.inventory.facts import controller
-from migrations_app.inventory.facts.workloads import may_ask_metadata
+from migrations_app.inventory.facts.workloads import claims_devices, may_ask_metadata
 from migrations_app.inventory.metric_queries import (
     DASHBOARD_LABEL,
     MetricQueryCollector,
@@ -107,7 +107,8 @@ def _deployments(reading: Reading) -> Parts:
 def _is_relevant(workload: o.Workload) -> bool:
     is_own = controller.is_controller(workload) or controller.is_hook_job(workload)
     other = controller.is_other_autoscaler(workload) or pod_network.is_network_plugin(workload)
-    return is_own or other or names_karpenter(workload) or may_ask_metadata(workload)
+    concerned = names_karpenter(workload) or may_ask_metadata(workload) or claims_devices(workload)
+    return is_own or other or concerned
 
 
 def _workloads(part: str, kind: Kind) -> Job:

@@ -15,6 +15,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.inventory.aws_facts.pod_network import is_network_plugin
 from migrations_app.inventory.facts.controller import is_controller, is_other_autoscaler
+from migrations_app.inventory.facts.workloads import claims_devices
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, Inventory
 from migrations_app.inventory.metric_queries import read_monitor
 from migrations_app.inventory.objects import cluster
@@ -206,7 +207,7 @@ class ACluster:
         one = msgspec.convert(doc, o.Workload)
         if is_controller(one):
             self._items["controller"].append(one)
-        if names_karpenter(one) or is_other_autoscaler(one) or is_network_plugin(one):
+        if names_karpenter(one) or is_other_autoscaler(one) or is_network_plugin(one) or claims_devices(one):
             self._items["deployments"].append(one)
 
 

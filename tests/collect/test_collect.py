@@ -91,6 +91,13 @@ def test_the_served_version_is_read_newest_first():
     assert inventory_of(objects={BETA: named("old")}).nodepools.served == "karpenter.sh/v1beta1"
 
 
+def test_a_workload_whose_pods_claim_devices_is_kept():
+    specs = {"gpu": {"resourceClaims": [{"name": "gpu"}]}, "web": {}}
+    workloads = [named(name, spec={"template": {"spec": spec}})[0] for name, spec in specs.items()]
+    found = inventory_of(objects={("apps", "v1", "statefulsets"): workloads}).statefulsets
+    assert ([workload.name for workload in found.items], found.count) == (["gpu"], 2)
+
+
 def test_of_the_config_map_of_cilium_only_its_ipam_is_kept():
     maps = [
         {"metadata": {"name": name, "namespace": "kube-system"}, "data": {"ipam": "eni", "identity": "x"}}

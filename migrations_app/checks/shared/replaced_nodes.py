@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from migrations_app.checks.base import CheckContext, Evidence, LowerBound, Remedy
+from migrations_app.checks.base import CheckContext, Evidence, LowerBound, ManualCheck, Remedy
 from migrations_app.checks.changes import ChangeGroup, ChangeTarget, ObjectPatch
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, append_patch
 from migrations_app.inventory.facts.managers import managed
+from migrations_app.inventory.facts.workloads import claiming_templates
 from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter.release_facts import replacements
@@ -92,3 +93,13 @@ def legacy_taint_patch(provisioner: Provisioner) -> ObjectPatch:
         done=f"Provisioner {provisioner.name} has the taint {LEGACY_TAINT['key']}",
         undo=ObjectPatch(target=target, body=undo_body),
     )
+
+
+def claim_questions(case: CheckContext) -> Iterator[ManualCheck]:
+    """A question for each workload whose pods will name ResourceClaims, and that has none now; no DaemonSet."""
+    for kind, workload in claiming_templates(case.inventory):
+        if kind != "DaemonSet":
+            place = f"{kind} {workload.namespace}/{workload.name}"
+            yield ManualCheck(
+                f"{place} names ResourceClaims and has no pod now: see that its pods need no node of Karpenter"
+            )

@@ -156,6 +156,19 @@ def metadata_users(inventory: Inventory) -> Iterator[KnownMetadataUser]:
                     yield KnownMetadataUser(kind, workload, container.image or "", row)
 
 
+def claims_devices(workload: Workload) -> bool:
+    """Whether its pods name ResourceClaims."""
+    return bool(workload.template.spec.resource_claims)
+
+
+def claiming_templates(inventory: Inventory) -> Iterator[tuple[str, Workload]]:
+    """The workloads, each with its kind, whose pods will name ResourceClaims and that have none now."""
+    with_pods = {(group.owner_kind, group.namespace, group.owner_name) for group in inventory.pods.items}
+    for kind, workload, _ in _templates(inventory):
+        if claims_devices(workload) and (kind, workload.namespace, workload.name) not in with_pods:
+            yield kind, workload
+
+
 def may_ask_metadata(workload: Workload) -> bool:
     """Whether an image is known to query instance metadata, regardless of its arguments."""
     images = [container.image or "" for container in workload.template.spec.containers or ()]

@@ -103,6 +103,7 @@ class Placement(Projection, frozen=True):
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None
     topology_spread_constraints: list[Spread] | None = None
+    resource_claims: list[UnreadField] | None = None
     host_network: bool | None = None
     service_account_name: str | None = None
 
@@ -120,7 +121,6 @@ class Volume(Projection, frozen=True):
 
 class PodSpec(Placement, frozen=True):
     volumes: list[Volume] | None = None
-    resource_claims: list[UnreadField] | None = None
     termination_grace_period_seconds: int | None = None
 
 

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, groups_on_nodes
+from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, claim_questions, groups_on_nodes
 from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.facts.workloads import POD_PARTS
 from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter.hops import hops_from
 
@@ -24,12 +25,9 @@ check = Check(
         "Up to 1.6 Karpenter launches nodes for pods with ResourceClaims and does not look at the claims. From 1.7 on "
         "it launches none for them: they stay pending once their node is gone."
     ),
-    reads=("pods", "nodes", "controller"),
+    reads=(*POD_PARTS, "nodes", "controller"),
     says=("{count} pod with a resource claim gets no node", "{count} pods with resource claims get no node"),
-    how=(
-        "Reads spec.resourceClaims of pods on Karpenter's nodes and of pods without a node, where the hop enters 1.7 "
-        f"and {SWITCH} of the controller is not false. DaemonSets are left out."
-    ),
+    how="Reads resourceClaims of pods on its nodes or on none, and of templates without pods, but not of DaemonSets.",
     hops=hops_from(IGNORED_FROM),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
@@ -45,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     controller = installation(case.inventory)
     if IGNORED_FROM not in case.hop.entered:
         yield NotApplicable(f"the hop does not enter {IGNORED_FROM}")
-    elif not any(map(_claims, case.inventory.pods.items)):
+    elif not any(map(_claims, case.inventory.pods.items)) and not any(claim_questions(case)):
         yield NotApplicable("no pod names a ResourceClaim")
     elif controller and controller.hides(SWITCH):
         yield Unknown(f"{SWITCH} may be taken from an object that is not read")
@@ -60,6 +58,7 @@ def _without_node(case: CheckContext) -> Iterator[JudgeResult]:
         if not found.exact:
             yield NODES_PARTLY_KNOWN
     yield from (_evidence(group) for group in case.inventory.pods.items if _claims(group) and not group.nodes)
+    yield from claim_questions(case)
 
 
 def _evidence(group: PodGroup) -> Evidence:

@@ -2,6 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import Launched
+from migrations_app.samples.kubernetes_objects import containers, doc, meta, template, workload
 from tests.builders.clusters import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders.newest import NEWEST_MINOR
 from tests.builders.pods import STAYS, bare, is_shell, pods
@@ -52,6 +53,29 @@ def test_pods_on_its_nodes_and_without_one():
         pod["spec"].pop("nodeName", None)
     found = result_of(CHECK, NEWEST_MINOR, on("1.3.8", *pending))
     assert found == ("fail", "1 pod with a resource claim gets no node", (a_row("present, on no node yet"),))
+
+
+def idle(kind: str, **spec):
+    """A workload without pods: scaled to none, or a CronJob between its Jobs."""
+    made = template({"app": "web"}, {"containers": containers("web", "web:1")} | spec)
+    if kind == "CronJob":
+        return doc("batch/v1", kind, metadata=meta("web", "shop"), spec={"jobTemplate": {"spec": {"template": made}}})
+    return workload(kind, "web", namespace="shop", replicas=0, pod=made)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "CronJob"])
+def test_a_template_without_pods_is_a_question(kind):
+    finding = finding_of(CHECK, NEWEST_MINOR, on("1.3.8", idle(kind, **CLAIMS)))
+    words = f"{kind} shop/web names ResourceClaims and has no pod now: see that its pods need no node of Karpenter"
+    assert (finding.status, finding.severity, finding.summary) == ("manual", "warning", words)
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.8", idle(kind))) == NONE
+
+
+def test_a_template_with_pods_is_judged_by_them_and_a_daemon_set_needs_no_node():
+    made = template({"app": "web"}, {"containers": containers("web", "web:1")} | CLAIMS)
+    running = workload("Deployment", "web", namespace="shop", replicas=1, pod=made)
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.8", running, *pods(nodes=(STAYS,), **CLAIMS))) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.8", idle("DaemonSet", **CLAIMS))) == NONE
 
 
 def test_a_pod_of_no_workload_is_named_itself():
