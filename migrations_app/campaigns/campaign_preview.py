@@ -8,8 +8,8 @@ import msgspec
 from migrations_app.actions.changes import RISKS, Risk
 from migrations_app.actions.plan import canonical
 from migrations_app.campaigns.recipe import Recipe
-from migrations_app.journeys.beforehand import AskedCheck
 from migrations_app.journeys.deletions import DestroyedObject
+from migrations_app.journeys.prior_approval import AskedCheck
 
 PREVIEWER = 2
 """Incremented if the meaning of a stored preview changes."""

@@ -13,10 +13,10 @@ from migrations_app.actions import registry
 from migrations_app.campaigns.campaign_preview import HopPreview, MemberPreview, Pace, StepPreview, WarningShown
 from migrations_app.campaigns.recipe import Recipe
 from migrations_app.checks.base import Evidence
-from migrations_app.journeys.beforehand import AskedCheck, asked_check
 from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.deletions import forecast_objects
 from migrations_app.journeys.plan import JourneyStep
+from migrations_app.journeys.prior_approval import AskedCheck, asked_check
 from migrations_app.karpenter.versions import minor_order, parse, parse_minor
 from migrations_app.readiness.report import Report, ReportHop
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook

@@ -75,7 +75,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     destroys: tuple[str, ...] = ()
     """Actions whose destructive plans the approval also covers, for the objects in the preview only."""
     unseen: bool = False
-    """Whether the approval also covers plans that can only be made later; see journeys/beforehand.py."""
+    """Whether the approval also covers plans that can only be made later; see journeys/prior_approval.py."""
 
 
 class WaveCandidate(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,8 @@ from migrations_app.campaigns.campaign_preview import destroyed_by
 from migrations_app.campaigns.preview import differs
 from migrations_app.campaigns.states import AT_WORK
 from migrations_app.errors import Conflict
-from migrations_app.journeys.beforehand import SettledBefore, WeighedChecks
 from migrations_app.journeys.plan import JourneyPlan
+from migrations_app.journeys.prior_approval import PriorApproval, WeighedChecks
 from migrations_app.journeys.states import PLANNED
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.journey import Journey
@@ -60,7 +60,7 @@ def draft_of(loaded: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
         soak_seconds=recipe.soak_seconds,
         ticket=row.ticket,
         note=f"campaign {row.name}",
-        settled=_decisions_for(loaded, member),
+        prior=_decisions_for(loaded, member),
     )
     return draft_journey(member.cluster_id, request, person=_author(loaded, member.cluster_id), by=WORKER)
 
@@ -75,14 +75,14 @@ def _with_cluster_name(parameters: Mapping[str, Mapping[str, Any]], name: str) -
     }
 
 
-def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> SettledBefore:
+def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> PriorApproval:
     """The decisions that the approval of the campaign contains for this cluster: confirmed checks, and the plans that
     may be made without a preview.
     """
     recipe, row, preview = loaded.recipe, loaded.row, preview_of(member)
     actions = {hop.target_release: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
     objects = destroyed_by(preview)
-    return SettledBefore(
+    return PriorApproval(
         source=f"campaign {row.name}",
         by=row.author_name,
         note=recipe.weighed,

@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.plan import Plan
-from migrations_app.journeys.beforehand import (
+from migrations_app.journeys.deletions import deleted_objects
+from migrations_app.journeys.evidence import NOT_ASKED, finding_of
+from migrations_app.journeys.outline import Outline
+from migrations_app.journeys.prior_approval import (
     AskedCheck,
-    SettledBefore,
+    PriorApproval,
     asked_check,
     covers_destroying,
     covers_unseen,
     is_weighed,
 )
-from migrations_app.journeys.deletions import deleted_objects
-from migrations_app.journeys.evidence import NOT_ASKED, finding_of
-from migrations_app.journeys.outline import Outline
 from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.queries.rollouts.policies import campaigns_may_destroy
 from migrations_app.use_cases.journeys.drafts import SETTLED
@@ -25,10 +25,10 @@ from migrations_app.use_cases.journeys.scans import FRESH, report_since
 from migrations_app.use_cases.journeys.transitions import LoadedJourney, definition
 
 
-def decisions_in_advance(row: Journey) -> SettledBefore | None:
+def decisions_in_advance(row: Journey) -> PriorApproval | None:
     """The decisions that the campaign made in advance; None for a journey that no campaign made."""
     raw = row.choices.get(SETTLED)
-    return msgspec.convert(raw, type=SettledBefore) if raw else None
+    return msgspec.convert(raw, type=PriorApproval) if raw else None
 
 
 def is_confirmed_in_advance(loaded: LoadedJourney, step: JourneyStepRow) -> bool:

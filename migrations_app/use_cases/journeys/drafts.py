@@ -13,9 +13,9 @@ from django.utils import timezone
 from migrations_app.access import Person, may_prepare
 from migrations_app.actions import registry
 from migrations_app.errors import Conflict, InvalidInput, NotFound
-from migrations_app.journeys.beforehand import SettledBefore
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.plan import COVERABLE, LIFETIME_SECONDS
+from migrations_app.journeys.prior_approval import PriorApproval
 from migrations_app.journeys.states import HOLDING, PLANNED
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey
@@ -41,7 +41,7 @@ class JourneyRequest:
     soak_seconds: int = SOAK_SECONDS
     ticket: str = ""
     note: str = ""
-    settled: SettledBefore | None = None
+    prior: PriorApproval | None = None
     """Decisions that the campaign made before, for all of its clusters."""
 
 
@@ -113,4 +113,4 @@ def _checked(request: JourneyRequest) -> dict[str, Any]:
         full = checked(action, values)
         by_action[name] = {key: full[key] for key in values}
     chosen = {"parameters": by_action, "soak_seconds": request.soak_seconds}
-    return chosen | ({SETTLED: msgspec.to_builtins(request.settled)} if request.settled else {})
+    return chosen | ({SETTLED: msgspec.to_builtins(request.prior)} if request.prior else {})

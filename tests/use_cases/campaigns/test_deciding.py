@@ -4,11 +4,12 @@ import json
 
 import msgspec
 import pytest
+from tests.use_cases.campaigns.test_settled_before import NOTE, running, steps_of
 
 from migrations_app.checks.base import Evidence
 from migrations_app.errors import InvalidInput, PermissionDenied
-from migrations_app.journeys.beforehand import SettledBefore
 from migrations_app.journeys.deletions import DestroyedObject, deleted_objects
+from migrations_app.journeys.prior_approval import PriorApproval
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.campaign import CampaignApproval, CampaignMember
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyStepRow
@@ -24,7 +25,6 @@ from tests.builders.campaigns import a_campaign
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_plan, a_rollout, remove
 from tests.use_cases.campaigns import stage
-from tests.use_cases.campaigns.test_settled_before import NOTE, running, steps_of
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.people import actor, person
 
@@ -140,8 +140,8 @@ def test_every_cause_that_is_accepted_is_shown(ada, causes, asked):
     assert here.plan.accepted == (("controller_permitted",) if asked else ())
     told = [on.told.about for found in covered_by_approval(row.pk).warnings.values() for on in found]
     assert told == ([tuple(f"Pod shop/cart-{number}: old" for number in range(50))] if asked else [])
-    settled = member_journeys._decisions_for(here, here.members[0])
-    assert [hop.accepted for hop in settled.weighed.values() if hop.accepted] == (
+    prior = member_journeys._decisions_for(here, here.members[0])
+    assert [hop.accepted for hop in prior.weighed.values() if hop.accepted] == (
         [("controller_permitted",)] if asked else []
     )
 
@@ -168,11 +168,11 @@ def test_who_approved_the_journey_alone_does_not_count_for_a_deletion(ada, cleo,
     step = journey.steps.get(place=1)
     plan = a_plan(blue, remove(risk="destructive"), action=step.definition["action"])
     made = a_rollout(blue, plan_value=plan, author=ada)
-    settled = SettledBefore(
+    prior = PriorApproval(
         source="campaign", destroys={journey.target_release: (plan.action,)}, objects=deleted_objects(plan) or (),
         cluster=step_rollouts.outline_of(made).cluster, covered=True,
     )  # fmt: skip
-    journey.choices = journey.choices | {"settled": msgspec.to_builtins(settled)}
+    journey.choices = journey.choices | {"settled": msgspec.to_builtins(prior)}
     journey.save()
     for who in (cleo, dora):
         told = {"approver": who, "approver_name": who.username, "step_up": True}
@@ -207,8 +207,8 @@ def test_objects_are_covered_only_where_the_policy_lets_a_campaign_cover_them(ad
     told = {"objects": [msgspec.to_builtins(OLD)], "destroys": allowed}
     CampaignMember.objects.filter(pk=member.pk).update(shown={**member.shown, **told})
     here = load_campaign(row.pk)
-    settled = member_journeys._decisions_for(here, here.member(member.pk))
-    assert settled.objects == ((OLD,) if allowed else ())
+    prior = member_journeys._decisions_for(here, here.member(member.pk))
+    assert prior.objects == ((OLD,) if allowed else ())
 
 
 def stage_latest(one) -> None:

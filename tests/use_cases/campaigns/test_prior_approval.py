@@ -5,16 +5,16 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.errors import Conflict
-from migrations_app.journeys.beforehand import (
+from migrations_app.journeys.deletions import DestroyedObject, deleted_objects
+from migrations_app.journeys.plan import JourneyStep
+from migrations_app.journeys.prior_approval import (
     AskedCheck,
-    SettledBefore,
+    PriorApproval,
     WeighedChecks,
     covers_destroying,
     covers_unseen,
     is_weighed,
 )
-from migrations_app.journeys.deletions import DestroyedObject, deleted_objects
-from migrations_app.journeys.plan import JourneyStep
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.models.scan import Scan, Snapshot
@@ -31,7 +31,7 @@ PERMITTED, ROOM, ELSEWHERE = "controller_permitted", "aws_has_room", "policy_siz
 NO_AWS, OTHER = ("aws_not_asked",), ("part_unread",)
 LATER = "0.34.5"
 """Another hop of the way."""
-SETTLED = SettledBefore(
+PRIOR = PriorApproval(
     source="campaign to 0.33",
     by="ada",
     note=NOTE,
@@ -94,37 +94,37 @@ def step(*checks: str, action: str = "") -> JourneyStep:
     ],
 )
 def test_a_step_is_weighed_as_it_was_shown(check, now, wanted):
-    here = {"cluster": SETTLED.cluster, "now": {check: now}}
-    assert is_weighed(SETTLED, step(check), target_release=TARGET_RELEASE, **here) is wanted
+    here = {"cluster": PRIOR.cluster, "now": {check: now}}
+    assert is_weighed(PRIOR, step(check), target_release=TARGET_RELEASE, **here) is wanted
     for other in ({"note": ""}, {"covered": False}, {"cluster": "another one"}):
-        changed = msgspec.structs.replace(SETTLED, **other)
+        changed = msgspec.structs.replace(PRIOR, **other)
         assert not is_weighed(changed, step(check), target_release=TARGET_RELEASE, **here)
-    assert not is_weighed(SETTLED, step(check), target_release="0.35.9", **here)
-    assert not is_weighed(SETTLED, step(check, "never_shown"), target_release=TARGET_RELEASE, **here)
+    assert not is_weighed(PRIOR, step(check), target_release="0.35.9", **here)
+    assert not is_weighed(PRIOR, step(check, "never_shown"), target_release=TARGET_RELEASE, **here)
 
 
 def test_without_a_check_there_is_nothing_to_weigh_and_failing_ones_need_an_approver():
-    here = {"cluster": SETTLED.cluster, "now": {ROOM: AskedCheck("fail", ("two",))}}
-    assert is_weighed(SETTLED, step(ROOM), target_release=TARGET_RELEASE, **here)
-    assert not is_weighed(SETTLED, step(), target_release=TARGET_RELEASE, **here)
+    here = {"cluster": PRIOR.cluster, "now": {ROOM: AskedCheck("fail", ("two",))}}
+    assert is_weighed(PRIOR, step(ROOM), target_release=TARGET_RELEASE, **here)
+    assert not is_weighed(PRIOR, step(), target_release=TARGET_RELEASE, **here)
     assert not is_weighed(
-        msgspec.structs.replace(SETTLED, accepts=False), step(ROOM), target_release=TARGET_RELEASE, **here
+        msgspec.structs.replace(PRIOR, accepts=False), step(ROOM), target_release=TARGET_RELEASE, **here
     )
 
 
-def covered(*steps, settled=SETTLED, limit="high", **more) -> bool:
+def covered(*steps, prior=PRIOR, limit="high", **more) -> bool:
     made = told(*steps, **({"action": "roll_nodes"} | more))
-    return covers_unseen(settled, step(action="roll_nodes"), outline=made, target_release=TARGET_RELEASE, limit=limit)
+    return covers_unseen(prior, step(action="roll_nodes"), outline=made, target_release=TARGET_RELEASE, limit=limit)
 
 
 def test_a_plan_that_could_not_be_shown_is_covered_within_what_was():
     assert covered(*removals(*range(11)))
     assert covered(taint())
     assert not covered(*removals(*range(12)))
-    assert not covered(*removals(1), settled=msgspec.structs.replace(SETTLED, nodes=None))
+    assert not covered(*removals(1), prior=msgspec.structs.replace(PRIOR, nodes=None))
     assert not covered(taint(), action="taint_and_drift")
-    assert not covered(taint(), settled=msgspec.structs.replace(SETTLED, actions={}))
-    assert not covered(taint(), settled=msgspec.structs.replace(SETTLED, covered=False))
+    assert not covered(taint(), prior=msgspec.structs.replace(PRIOR, actions={}))
+    assert not covered(taint(), prior=msgspec.structs.replace(PRIOR, covered=False))
     assert not covered(taint(), identity=IDENTITY)
     assert not covered(taint(), doubts={"s001": "not provable"})
     assert not covered(*removals(1), limit="medium")
@@ -133,15 +133,15 @@ def test_a_plan_that_could_not_be_shown_is_covered_within_what_was():
 
 
 OLD = DestroyedObject(kind="Provisioner", name="default", uid="u-1")
-DESTROYS = msgspec.structs.replace(SETTLED, destroys={TARGET_RELEASE: ("remove_legacy",)}, objects=(OLD,))
+DESTROYS = msgspec.structs.replace(PRIOR, destroys={TARGET_RELEASE: ("remove_legacy",)}, objects=(OLD,))
 
 
 def destroying(
-    *objects: DestroyedObject, settled=DESTROYS, target_release=TARGET_RELEASE, action="remove_legacy", **more
+    *objects: DestroyedObject, prior=DESTROYS, target_release=TARGET_RELEASE, action="remove_legacy", **more
 ) -> bool:
     made = told(remove(risk="destructive"), action=action, **more)
     what = step(action=action)
-    return covers_destroying(settled, what, outline=made, deletes=objects or None, target_release=target_release)
+    return covers_destroying(prior, what, outline=made, deletes=objects or None, target_release=target_release)
 
 
 def test_a_plan_that_deletes_is_covered_for_the_objects_that_were_shown_alone():
@@ -153,8 +153,8 @@ def test_a_plan_that_deletes_is_covered_for_the_objects_that_were_shown_alone():
     assert not destroying(OLD, action="forced_deletion")
     assert not destroying(OLD, identity=IDENTITY)
     assert not destroying(OLD, doubts={"s001": "not provable"})
-    assert not destroying(OLD, settled=msgspec.structs.replace(DESTROYS, covered=False))
-    assert not destroying(OLD, settled=msgspec.structs.replace(DESTROYS, destroys={}))
+    assert not destroying(OLD, prior=msgspec.structs.replace(DESTROYS, covered=False))
+    assert not destroying(OLD, prior=msgspec.structs.replace(DESTROYS, destroys={}))
 
 
 def test_only_a_plan_that_deletes_and_nothing_else_has_objects_to_compare():

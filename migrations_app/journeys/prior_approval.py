@@ -40,7 +40,7 @@ class WeighedChecks(msgspec.Struct, frozen=True):
     accepted: tuple[str, ...] = ()
 
 
-class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
+class PriorApproval(msgspec.Struct, frozen=True, kw_only=True):
     """What the approval of a campaign covers besides the plans that the journey itself shows.
 
     `note` is the text of `by` about the checks that people weigh, which `weighed` holds by the target version of the
@@ -62,7 +62,7 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     covered: bool = False
     """Whether the approval was given to this journey. If the journey differs from what was shown, people are asked,
-    and nothing counts as settled."""
+    and nothing counts as prior."""
 
 
 def asked_check(finding: Finding) -> AskedCheck:
@@ -85,34 +85,34 @@ def _cause(row: Evidence) -> str:
 
 
 def is_weighed(
-    settled: SettledBefore, step: JourneyStep, *, target_release: str, cluster: str, now: Mapping[str, AskedCheck]
+    prior: PriorApproval, step: JourneyStep, *, target_release: str, cluster: str, now: Mapping[str, AskedCheck]
 ) -> bool:
     """Returns whether a person weighed every check of the step before, for this journey.
 
     `cluster` is the present uid and CA, `now` the answers of the step's checks in a fresh scan.
     """
-    weighed_checks = settled.weighed.get(target_release)
-    if not settled.covered or cluster != settled.cluster or not settled.note or not weighed_checks or not step.checks:
+    weighed_checks = prior.weighed.get(target_release)
+    if not prior.covered or cluster != prior.cluster or not prior.note or not weighed_checks or not step.checks:
         return False
-    return all(_is_as_shown(settled, weighed_checks, check=check, now=now.get(check)) for check in step.checks)
+    return all(_is_as_shown(prior, weighed_checks, check=check, now=now.get(check)) for check in step.checks)
 
 
-def _is_as_shown(settled: SettledBefore, weighed_checks: WeighedChecks, *, check: str, now: AskedCheck | None) -> bool:
+def _is_as_shown(prior: PriorApproval, weighed_checks: WeighedChecks, *, check: str, now: AskedCheck | None) -> bool:
     """Returns whether the check's answer was shown for this cluster, at this hop or another hop of its path."""
     if now is None:
         return False
     if now.status in (*IN_ORDER, NOT_ASKED):
         return check in weighed_checks.asked or check in weighed_checks.again
-    hops = [hop for hop in settled.weighed.values() if check in hop.asked]
+    hops = [hop for hop in prior.weighed.values() if check in hop.asked]
     if now.status == "fail":
         answers = (hop.asked[check] for hop in hops if check in hop.accepted)
         accepted = (answer for answer in answers if answer.whole and not answer.blocks)
-        return settled.accepts and now.whole and not now.blocks and _causes_were_shown(now, accepted)
+        return prior.accepts and now.whole and not now.blocks and _causes_were_shown(now, accepted)
     shown_answers = [hop.asked[check] for hop in hops]
     if _causes_were_shown(now, shown_answers):
         return True
     # The work of a hop makes these checks unknown until a scan after it; a reason that was shown is accepted.
-    reasons = (answer for hop in settled.weighed.values() for answer in hop.asked.values())
+    reasons = (answer for hop in prior.weighed.values() for answer in hop.asked.values())
     return now.status == "unknown" and check in weighed_checks.again and _causes_were_shown(now, reasons)
 
 
@@ -124,25 +124,25 @@ def _causes_were_shown(now: AskedCheck, answers: Iterable[AskedCheck]) -> bool:
 
 
 def covers_unseen(
-    settled: SettledBefore, step: JourneyStep, *, outline: Outline, target_release: str, limit: str
+    prior: PriorApproval, step: JourneyStep, *, outline: Outline, target_release: str, limit: str
 ) -> bool:
     """Returns whether the approval covers a plan that could not be shown, by its action, cluster, nodes and risk."""
     if (
-        not settled.covered
+        not prior.covered
         or outline.action != step.action
-        or outline.action not in settled.actions.get(target_release, ())
+        or outline.action not in prior.actions.get(target_release, ())
     ):
         return False
-    if outline.cluster != settled.cluster or not coverable(outline, limit=limit):  # type: ignore[arg-type]  # one of COVERABLE
+    if outline.cluster != prior.cluster or not coverable(outline, limit=limit):  # type: ignore[arg-type]  # one of COVERABLE
         return False
     node_count = max((node.count for node in outline.nodes), default=0)
     return not node_count or (
-        settled.nodes is not None and node_count <= settled.nodes + max(1, settled.nodes // NODE_MARGIN)
+        prior.nodes is not None and node_count <= prior.nodes + max(1, prior.nodes // NODE_MARGIN)
     )
 
 
 def covers_destroying(
-    settled: SettledBefore,
+    prior: PriorApproval,
     step: JourneyStep,
     *,
     outline: Outline,
@@ -152,9 +152,9 @@ def covers_destroying(
     """Returns whether the approval covers a plan that deletes: its action was named, and it deletes only objects
     that were shown, by uid. `deletes` are the objects of the plan; None if it does anything but delete objects."""
     if (
-        not settled.covered
+        not prior.covered
         or outline.action != step.action
-        or outline.action not in settled.destroys.get(target_release, ())
+        or outline.action not in prior.destroys.get(target_release, ())
     ):
         return False
-    return outline.cluster == settled.cluster and not outline.doubts and are_all_shown(deletes, settled.objects)
+    return outline.cluster == prior.cluster and not outline.doubts and are_all_shown(deletes, prior.objects)
