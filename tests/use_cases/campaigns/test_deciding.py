@@ -4,7 +4,6 @@ import json
 
 import msgspec
 import pytest
-from tests.use_cases.campaigns.test_settled_before import NOTE, running, steps_of
 
 from migrations_app.checks.base import Evidence
 from migrations_app.errors import InvalidInput, PermissionDenied
@@ -25,6 +24,7 @@ from tests.builders.campaigns import a_campaign
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_plan, a_rollout, remove
 from tests.use_cases.campaigns import stage
+from tests.use_cases.campaigns.test_prior_approval import NOTE, running, steps_of
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.people import actor, person
 
