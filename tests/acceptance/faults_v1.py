@@ -27,7 +27,23 @@ def _written_by(manager: str, version: str) -> Document:
     }
 
 
+def _long_class_name(documents: list[Document]) -> None:
+    one(documents, CLASS, "default")["metadata"]["name"] = LONG_NAME
+    for pool in every(documents, POOL):
+        pool["spec"]["template"]["spec"]["nodeClassRef"]["name"] = LONG_NAME
+    for claim in every(documents, CLAIM):
+        claim["spec"]["nodeClassRef"]["name"] = LONG_NAME
+
+
+LONG_NAME = "nodes-of-" + "the-team-" * 7 + "a"
 V1_FAULTS = (
+    Fault(
+        of="node-class-label",
+        on="v1-10",
+        plant=_long_class_name,
+        check="class_names_fit_labels",
+        **of(CLASS, "metadata.name", LONG_NAME),
+    ),
     Fault(
         of="instance-cluster-name-tag",
         on="v1-10",

@@ -31,6 +31,7 @@ FOR_A_PERSON: Mapping[str, str] = {
     "argocd_waits_for_no_beta": "where Argo CD is configured from is not read",
     "bottlerocket_knows_raid0": "which image runs is a choice",
     "claims_tagged_with_cluster": "the controller tags them by itself once it may, which AWS decides",
+    "class_names_fit_labels": "the new name is a choice, and pools take it over one at a time",
     "cluster_name_given": "the cluster does not say its name in AWS",
     "consolidation_stated": "how soon nodes are consolidated is a choice",
     "controller_sidecars_fit": "only the owner of the sidecar knows what it may do",

@@ -39,6 +39,13 @@ V1_CHANGES: tuple[Coverage, ...] = (
         search="karpenter.k8s.aws/cluster in IAM and service control policies; old launch templates may go",
     ),
     covered(
+        "node-class-label",
+        "NodeClaims and nodes carry the name of their node class as a label",
+        checks="class_names_fit_labels",
+        release="1.1",
+        table="karpenter.tables.label_rows",
+    ),
+    covered(
         "neuron-accelerator-label",
         "Neuron accelerators have names of their own",
         checks="accelerators_named_apart",

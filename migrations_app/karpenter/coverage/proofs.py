@@ -185,6 +185,7 @@ PROVEN: frozenset[str] = frozenset(
         "metrics-renamed-v1",
         "namespace-kube-system",
         "neuron-accelerator-label",
+        "node-class-label",
         "node-name-convention-removed",
         "nodeclaim-condition-reason",
         "nodeclass-controller-merged",
