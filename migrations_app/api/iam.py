@@ -30,7 +30,7 @@ from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
-from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy
+from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy, without_doubles
 from migrations_app.iam.requirements.evaluation import (
     CHOSEN,
     NAME_FORMS,
@@ -81,21 +81,12 @@ class WithoutDoubles(StrictJsonParser):
         body = stream.read()
         document = super().parse(io.BytesIO(body), media_type, parser_context)
         try:
-            parse_json(body, pairs=_without_doubles)
+            parse_json(body, pairs=without_doubles)
         except NestedTooDeep:
             raise ParseError("the body is nested too deeply") from None
         except ValueError as error:  # also for numbers of thousands of digits
             raise ParseError(f"the body cannot be used: {error}") from None
         return document
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    elements = dict(pairs)
-    if len(elements) < len(pairs):
-        names = [name for name, _ in pairs]
-        doubled = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the element {doubled[:60]!r} is repeated in one object")
-    return elements
 
 
 @extend_schema_field({"anyOf": [_POLICY, _NAMED]})

@@ -5,6 +5,7 @@ CloudFormation functions that stand for a text are replaced by placeholders: `${
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -181,7 +182,7 @@ def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     result = dict(pairs)
     if len(result) < len(pairs):
-        doubled = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
+        doubled = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"the element {doubled[:60]!r} is repeated in one object")
     return result
 

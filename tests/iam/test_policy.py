@@ -1,11 +1,20 @@
 import json
+import time
 from urllib.parse import quote
 
 import pytest
 
 from migrations_app.errors import InvalidInput, InvalidPolicy
-from migrations_app.iam.policy import MAX_BYTES, PolicyCondition, PolicyStatement, filled, parse_policy
+from migrations_app.iam.policy import (
+    MAX_BYTES,
+    PolicyCondition,
+    PolicyStatement,
+    filled,
+    parse_policy,
+    without_doubles,
+)
 from migrations_app.iam.site import AwsSite
+from migrations_app.manifests.nesting import parse_json
 
 ONE = {"Effect": "Allow", "Action": "ec2:RunInstances", "Resource": "*"}
 DOCUMENT = {"Version": "2012-10-17", "Statement": [ONE]}
@@ -188,3 +197,11 @@ def test_bytes_that_are_no_text_are_refused():
 def test_the_error_counts_as_bad_input():
     assert issubclass(InvalidPolicy, InvalidInput)
     assert InvalidPolicy("x").code == "bad_policy"
+
+
+def test_a_repeated_element_among_many_takes_no_longer_than_the_text() -> None:
+    names = [f'"{n:x}":0' for n in range(100_000)]
+    start = time.process_time()
+    with pytest.raises(ValueError, match="the element '1869f' is repeated"):
+        parse_json("{" + ",".join([*names, names[-1]]) + "}", pairs=without_doubles)
+    assert time.process_time() - start < 5
