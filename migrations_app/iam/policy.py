@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from migrations_app.errors import InvalidPolicy
@@ -16,10 +16,13 @@ from migrations_app.iam.site import AwsSite
 from migrations_app.manifests.nesting import NestedTooDeep, parse_json
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
+_MOST_ADDED: Final = 10_240
+"""The most characters that a function may repeat, as many as AWS stores inline on a role. Functions within functions,
+each of which repeats a text, could stand for gigabytes with 1 kB."""
 
 
 def text_of(value: object) -> str | None:
-    """The text that the value stands for; None if it is neither a text nor a function.
+    """The text that the value stands for; None if it is neither text nor function, or repeats other texts too often.
 
     What only the stack knows, such as an import or a condition, becomes a placeholder that stays unfilled.
     """
@@ -61,12 +64,15 @@ def _named(text: str, names: Mapping[str, object]) -> str | None:
     spellings = {name: _spelled(value) for name, value in names.items()}
     if None in spellings.values():
         return None
+    if sum(len(spellings.get(match[1].strip()) or "") for match in _PLACEHOLDER.finditer(text)) > _MOST_ADDED:
+        return None
     return _PLACEHOLDER.sub(lambda match: spellings.get(match[1].strip()) or match[0], text)
 
 
 def _joined(between: str, pieces: list[object]) -> str | None:
     texts = [_spelled(piece) for piece in pieces]
-    return None if None in texts else between.join(text for text in texts if text is not None)
+    is_open = None in texts or len(between) * len(texts) > _MOST_ADDED
+    return None if is_open else between.join(text for text in texts if text is not None)
 
 
 # AWS stores at most 6,144 characters in a managed policy and 10,240 inline on a role, not counting white space.

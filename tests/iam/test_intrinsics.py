@@ -50,3 +50,19 @@ def test_functions_in_functions_without_end_stand_for_none():
     for _ in range(2_000):
         deep = {"Fn::Join": ["", [deep]]}
     assert text_of(deep) is None
+
+
+def test_functions_that_repeat_a_text_again_and_again_stand_for_none():
+    doubled = "x" * 10
+    for _ in range(20):
+        doubled = {"Fn::Sub": ["${A}${A}", {"A": doubled}]}
+    assert text_of(doubled) is None
+    assert text_of({"Fn::Sub": ["${A}" * 1_025, {"A": "x" * 10}]}) is None
+    assert text_of({"Fn::Sub": ["${A}" * 1_024, {"A": "x" * 10}]}) == "x" * 10_240
+    assert text_of({"Fn::Join": ["," * 1_025, ["a"] * 10]}) is None
+
+
+def test_a_document_longer_than_what_may_be_repeated_is_read():
+    long = "y" * 50_000
+    assert text_of({"Fn::Sub": [f"{long}-${{A}}", {"A": "x"}]}) == f"{long}-x"
+    assert text_of({"Fn::Join": [",", [long, "b"]]}) == f"{long},b"
