@@ -6,7 +6,7 @@ Resource iam: the IAM sheet of a cluster, and policy documents judged for a rele
 import io
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, NoReturn
 
@@ -37,6 +37,7 @@ from migrations_app.iam.requirements.evaluation import (
     EvaluationRequest,
     EvaluationResult,
     evaluate_request,
+    slow_patterns,
 )
 from migrations_app.iam.requirements.features import Feature
 from migrations_app.iam.requirements.gaps import Gap
@@ -227,6 +228,9 @@ SHEET = {"$ref": "#/components/schemas/IamSheet"}
 MOST_CHARACTERS = 160_000
 """The limit of all documents together. A role takes ten managed policies of 6,144 characters, twenty if AWS raised the
 quota, and 10,240 inline; each request of a release is evaluated on each document."""
+MOST_SLOW_PATTERNS, MOST_SLOW_CHARACTERS = 4_000, 40_000
+"""The limit of `slow_patterns` of all documents, and of their characters. 160,000 such characters took 17 seconds of
+processor time; the official policies of a release have fewer than 10,000."""
 NAMES = ("cluster_name", "account", "region", "partition", "queue", "assume_role_arn")
 
 
@@ -306,11 +310,20 @@ def _request_of(body: dict[str, Any]) -> EvaluationRequest:
         turned_on=frozenset(map(Feature, body.get("with_settings", ()))),
         turned_off=frozenset(map(Feature, body.get("without_settings", ()))),
     )
+    _refuse_slow((*question.policies, *(question.boundary or ())))
     for name, _ in question.wrong():
         _refuse(
             {"node_role": "node_roles", "tag": "tags"}.get(name, name), "The value has the wrong form.", code="invalid"
         )
     return question
+
+
+def _refuse_slow(policies: Iterable[IamPolicy]) -> None:
+    lengths = [len(text) for text in slow_patterns(policies)]
+    if len(lengths) > MOST_SLOW_PATTERNS or sum(lengths) > MOST_SLOW_CHARACTERS:
+        limit = f"{MOST_SLOW_PATTERNS:,}, or {MOST_SLOW_CHARACTERS:,} characters of them"
+        told = f"more values of conditions, and actions and resources with ? or variables, than {limit}: name fewer"
+        _refuse("policies", told, code="too_large")
 
 
 def _policy_of(text: str, name: str, *, field: str, place: int | None = None) -> IamPolicy:

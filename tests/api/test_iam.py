@@ -263,6 +263,36 @@ def test_as_much_as_is_taken_is_judged_in_time(api: Tool) -> None:
     assert time.process_time() - start < 20
 
 
+def many(value: str, count: int) -> dict[str, Any]:
+    return allow("*") | {"Condition": {"StringLike": {"aws:RequestedRegion": [value] * count}}}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        many("?", 4_001),
+        allow("*", resource=["?"] * 4_001),
+        allow("*") | {"Action": ["e?"] * 4_001},
+        many("?" * 100, 401),
+        allow("*", resource="arn:*${aws:a}" + "*a" * 20_000),
+        many("${aws:a}", 2_500) | {"Resource": ["?" * 100] * 201},
+    ],
+)
+def test_more_patterns_than_are_matched_in_time(api: Tool, statement: dict[str, Any]) -> None:
+    assert refused(evaluate(api, document(statement))) == [("#/policies", "too_large")]
+    assert refused(evaluate(api, EVERYTHING_DOCUMENT, boundary=document(statement))) == [("#/policies", "too_large")]
+
+
+def test_as_many_patterns_as_are_taken_are_matched_in_time(api: Tool) -> None:
+    start = time.process_time()
+    roles = [f"r{n}" for n in range(50)]
+    slow = document(allow("*", resource=[f"arn:*{n:04d}?" for n in range(4_000)]))
+    assert evaluate(api, slow, release="0.32", after_hop=True, node_roles=roles).status_code == 200
+    assert evaluate(api, document(allow("*", resource=["?" * 100] * 400))).status_code == 200
+    assert evaluate(api, document(allow("*", resource=["*a" * 2_000] * 20))).status_code == 200
+    assert time.process_time() - start < 20
+
+
 def test_a_statement_that_fits_no_document(api: Tool) -> None:
     huge = document(allow("ec2:*", resource=[f"arn:aws:ec2:::{n:060d}" for n in range(100)]))
     assert refused(evaluate(api, huge, remedies=["merged"])) == [("#/remedies", "bad_policy")]

@@ -81,6 +81,14 @@ def evaluate_request(request: EvaluationRequest) -> EvaluationResult:
     return EvaluationResult(report=report, site=site, policies=request.policies, read=read, odd=odd)
 
 
+def slow_patterns(policies: Iterable[IamPolicy]) -> Iterator[str]:
+    """The texts of policies that are compared character by character, for each request of a release: every value of a
+    condition, and each action or resource with `?` or a variable."""
+    for statement in (statement for policy in policies for statement in policy.statements):
+        yield from (text for text in (*statement.actions, *statement.resources) if "?" in text or "${" in text)
+        yield from (value for condition in statement.conditions for value in condition.values)
+
+
 def site_of(request: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
     """The names to evaluate with, and those among them that were read from the policies."""
     names = {
