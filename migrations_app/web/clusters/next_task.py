@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from django.urls import reverse
 
 from migrations_app.checks.base import Finding, Remedy
+from migrations_app.queries.campaigns.campaign_hold import CampaignHold
 from migrations_app.queries.clusters.detail import ClusterHead
 from migrations_app.queries.rollouts.active import ActiveRollout
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
@@ -50,12 +51,17 @@ class NextTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorTask:
-    """What comes before the next task of the upgrade. `holds`: it changes the cluster itself, or is about to."""
+    """What comes before the next task of the upgrade. `holds`: it changes the cluster itself, or is about to.
+
+    `campaign` is what a campaign has to do with it, empty without one, and `campaign_url` its page.
+    """
 
     title: str
     why: str
     url: str = ""
     holds: bool = False
+    campaign: str = ""
+    campaign_url: str = ""
 
 
 _IN_PROGRESS = _("It changes this cluster now. Change nothing by hand before it has ended.")
@@ -70,17 +76,44 @@ _OF_ROLLOUT: Mapping[str, str] = {
 """By state of a rollout: what to do about it."""
 
 
-def prior_task(head: ClusterHead, *, rollout: ActiveRollout | None, journey: ActiveRollout | None) -> PriorTask | None:
-    """Returns what comes before the next task of the upgrade, because it is under way, or because the result that the
-    task rests on is not that of today; None if there is nothing.
+def prior_task(
+    head: ClusterHead,
+    *,
+    rollout: ActiveRollout | None,
+    journey: ActiveRollout | None,
+    hold: CampaignHold | None = None,
+) -> PriorTask | None:
+    """Returns what comes before the next task of the upgrade, because it is under way, or a campaign holds it, or
+    because the result that the task rests on is not that of today; None if there is nothing.
     """
     if head.snapshot is None or not head.is_latest:
         return None
+    under_way = _under_way(rollout, journey)
+    if hold is not None:
+        url = reverse("campaign", args=[hold.campaign])
+        found = under_way or PriorTask(title=_("Settle the campaign of this cluster"), why=_of_hold(hold), url=url)
+        return replace(found, campaign=_of_hold(hold) if under_way else "", campaign_url=url if under_way else "")
+    return under_way or _of_result(head)
+
+
+def _of_hold(hold: CampaignHold) -> str:
+    if hold.stopped:
+        text = _("The campaign “{name}” has stopped this cluster: decide there whether it is tried again or left out.")
+    else:
+        text = _("The campaign “{name}” is paused: nothing starts here before it is resumed.")
+    return text.format(name=hold.name)
+
+
+def _under_way(rollout: ActiveRollout | None, journey: ActiveRollout | None) -> PriorTask | None:
     if journey is not None:
         return _of_journey(journey)
     if rollout is not None:
         url = reverse("rollout", args=[rollout.id])
         return PriorTask(title=rollout.title, why=_OF_ROLLOUT[rollout.state], url=url, holds=True)
+    return None
+
+
+def _of_result(head: ClusterHead) -> PriorTask | None:
     if head.unreachable:
         why = _("karpdash does not reach the cluster. What follows is of its last scan, and may be done already.")
         return PriorTask(title=_("Fix the connection, then scan again"), why=why)

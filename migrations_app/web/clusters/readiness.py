@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from migrations_app.checks.base import Finding
 from migrations_app.errors import InvalidInput
+from migrations_app.queries.campaigns.campaign_hold import campaign_hold
 from migrations_app.queries.clusters.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
 from migrations_app.queries.fleet.labels import labels_from_columns
@@ -153,8 +154,10 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
 
 
 def _prior(head: ClusterHead) -> PriorTask | None:
-    rollout, journey = work_on(head.id) if head.snapshot else (None, None)
-    return prior_task(head, rollout=rollout, journey=journey)
+    if head.snapshot is None:
+        return None
+    rollout, journey = work_on(head.id)
+    return prior_task(head, rollout=rollout, journey=journey, hold=campaign_hold(head.id))
 
 
 def _addresses(cluster_id: uuid.UUID) -> dict[str, str]:

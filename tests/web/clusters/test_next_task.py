@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from tests.builders.campaigns import a_campaign
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_rollout
 from tests.builders.rows import a_cluster, a_failure, a_snapshot
@@ -85,3 +86,45 @@ def test_an_upgrade_step_by_step_comes_first(ada, shop, columns, words):
     page = page_of(ada, shop)
     assert next_box(page).startswith("Do this now Upgrade to 1.0.14, step by step")
     assert (words in next_box(page), f"/journeys/{journey.pk}/" in links(page)) == (True, True)
+
+
+def in_campaign(cluster, *, campaign="running", member="stopped", journey=None):
+    row = a_campaign(cluster, state=campaign)
+    row.members.update(state=member, journey=journey, claims=True)
+    return f"/campaigns/{row.pk}/"
+
+
+@pytest.mark.parametrize(
+    ("campaign", "member", "words"),
+    [
+        ("running", "stopped", "The campaign “to v1” has stopped this cluster"),
+        ("paused", "stopped", "The campaign “to v1” has stopped this cluster"),
+        ("paused", "running", "The campaign “to v1” is paused: nothing starts here before it is resumed."),
+    ],
+)
+def test_a_campaign_that_holds_the_cluster_is_named(ada, shop, campaign, member, words):
+    a_snapshot(shop)
+    url = in_campaign(shop, campaign=campaign, member=member)
+    page = page_of(ada, shop)
+    assert next_box(page).startswith("Do this now Settle the campaign of this cluster " + words)
+    assert (url in links(page), "Then 2 objects keep legacy provisioners" in text(page)) == (True, True)
+
+
+@pytest.mark.parametrize("state", ["paused", "running"])
+def test_beside_an_upgrade_step_by_step_the_campaign_is_named_too(ada, shop, state):
+    a_snapshot(shop)
+    url = in_campaign(shop, journey=a_journey(shop, state=state))
+    page = page_of(ada, shop)
+    assert next_box(page).startswith("Do this now Upgrade to 1.0.14, step by step")
+    assert "The campaign “to v1” has stopped this cluster" in next_box(page)
+    assert url in links(page)
+
+
+@pytest.mark.parametrize(
+    ("campaign", "member"),
+    [("running", "running"), ("running", "waiting"), ("paused", "waiting"), ("paused", "done"), ("aborted", "stopped")],
+)
+def test_a_campaign_that_does_not_hold_the_cluster_is_not(ada, shop, campaign, member):
+    a_snapshot(shop)
+    in_campaign(shop, campaign=campaign, member=member)
+    assert next_box(page_of(ada, shop)).startswith("Do this now 2 objects keep legacy provisioners gone")

@@ -376,7 +376,7 @@ def test_query_count_of_the_page(ada, shop, size, django_assert_num_queries):
     a_snapshot(shop, a_report(checks=[*many, *findings()]))
     # session, user, one-time password, cluster, scan under way, content, waivers, kill switch, rollouts, labels,
     # groups, the tool of fixes, the rollout and the journey that are under way
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         page_of(ada, shop)
 
 
