@@ -124,6 +124,11 @@ def burndown_by_group(filters: BurndownFilters, *, now: datetime) -> tuple[Burnd
     return _burndown_of(read), tuple(line for line in lines if line.told.clusters)
 
 
+def without_karpenter(filters: BurndownFilters) -> int:
+    """The number of these clusters in which the newest scan found no Karpenter: nothing is left in them."""
+    return _chosen(filters).order_by().filter(latest__stage="no_karpenter").count()
+
+
 def rollouts_between(filters: BurndownFilters, *, first: date) -> tuple[MarkedRollout, ...]:
     """The rollouts of these clusters that began on `first` or later, oldest first."""
     clusters = _chosen(filters).order_by().values("pk")

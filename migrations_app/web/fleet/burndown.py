@@ -21,6 +21,7 @@ from migrations_app.queries.fleet.burndown import (
     burndown,
     burndown_by_group,
     rollouts_between,
+    without_karpenter,
 )
 from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
@@ -88,6 +89,7 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
     progress, groups = burndown_by_group(filters, now=now) if by_group else (burndown(filters, now=now), ())
     context = _chart_context(filters, progress, now=now) | {
         "section": "fleet",
+        "bare": without_karpenter(filters),
         "head": cluster_head(filters.cluster, now=now) if filters.cluster else None,
         "group": group_of(filters.group) if filters.group else None,
         "groups": [_group(group.told, key=group.id, name=group.name) for group in groups],
@@ -107,8 +109,15 @@ def line(request: HttpRequest) -> HttpResponse:
 
     Computing it reads the days of every cluster, and the fleet page does not wait for that.
     """
-    summary = with_progress(burndown(_filters_of(request), now=timezone.now()))
-    context = {"told": summary, "way": summary.way.done, "end": summary.way.end, "query": request.GET.urlencode()}
+    filters = _filters_of(request)
+    summary = with_progress(burndown(filters, now=timezone.now()))
+    context = {
+        "told": summary,
+        "bare": without_karpenter(filters),
+        "way": summary.way.done,
+        "end": summary.way.end,
+        "query": request.GET.urlencode(),
+    }
     return render(request, "burndown/line.html", context)
 
 

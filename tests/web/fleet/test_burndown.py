@@ -235,7 +235,7 @@ def test_the_number_of_queries_does_not_grow(ada, size, django_assert_num_querie
     for name in ("left", "right"):
         groups.add_to_group(groups.create_group(name), [one.pk for one in clusters])
     # session, user, one-time password; clusters, newest days, the last day before, groups, members; marked rollouts;
-    # choices: groups, labels, places; kill switch, rollouts in progress; and once the days before
-    for queries in (15, 14):
+    # choices: groups, labels, places; without Karpenter; kill switch, rollouts in progress; and once the days before
+    for queries in (16, 15):
         with django_assert_num_queries(queries):
             assert ada.get("/burndown").status_code == 200

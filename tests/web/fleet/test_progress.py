@@ -117,6 +117,14 @@ def test_the_head_counts_who_is_on_v1_and_says_what_is_unknown(ada):
     assert "0 of 1 cluster is on v1. Progress of the whole fleet" in text(ada.get("/?q=old"))
 
 
+def test_the_line_says_how_many_clusters_have_no_karpenter(ada):
+    for name, stage in (("old", "alpha"), ("new", "v1"), ("none", "no_karpenter")):
+        a_snapshot(a_cluster(name), a_report(name), stage=stage)
+    assert "1 of 2 clusters are on v1." in text(ada.get("/"))
+    told = "in 3 clusters, 1 of them without Karpenter."
+    assert (told in line_of(ada)[0], told in text(ada.get("/burndown"))) == (True, True)
+
+
 def test_the_line_says_what_the_progress_page_says(ada):
     shop = a_cluster("shop", environment="prod")
     for days_ago in range(21):
