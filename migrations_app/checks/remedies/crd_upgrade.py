@@ -16,9 +16,12 @@ from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 
 PRUNE = "argocd.argoproj.io/sync-options"
-"""Argo CD also reads this annotation from the live object, and does not delete an object with Prune=false."""
+"""Argo CD also reads this annotation, a list, from the live object, and does not delete an object with Prune=false."""
+KEPT = "Prune=false"
 ALL_CRDS = "$(kubectl get crd -o name | grep -E '[.]karpenter[.](sh|k8s[.]aws)$')"
 _BEFORE = "Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD"
+_IN_GIT = f"Write {KEPT} in Git too: a sync takes it away where Git has another list, or replaces the CRDs"
+_OPTIONS = "{.metadata.annotations.argocd\\.argoproj\\.io/sync-options}"
 
 
 def crd_target(name: str) -> ChangeTarget:
@@ -26,14 +29,26 @@ def crd_target(name: str) -> ChangeTarget:
 
 
 def annotate_crds(crds: Iterable[CRD], given: Mapping[str, str], *, notes: Sequence[str] = ()) -> Change:
-    """Sets the annotations on each of these CRDs, with their undo."""
-    steps = (change_annotations(crd_target(crd.name), crd.metadata.annotations, given=given) for crd in crds)
+    """Sets the annotations on each of these CRDs, with their undo. Sync options of Argo CD are added to their list."""
+    steps = (
+        change_annotations(crd_target(crd.name), crd.metadata.annotations, given=_beside(crd, given)) for crd in crds
+    )
     return group(*steps, notes=tuple(notes))
+
+
+def _beside(crd: CRD, given: Mapping[str, str]) -> Mapping[str, str]:
+    """The annotations for that CRD: its sync options stay, but for another value of the same one."""
+    if PRUNE not in given:
+        return given
+    name = given[PRUNE].partition("=")[0]
+    options = [option.strip() for option in (crd.metadata.annotation(PRUNE) or "").split(",")]
+    others = [option for option in options if option and option.partition("=")[0].strip() != name]
+    return {**given, PRUNE: ",".join((*others, given[PRUNE]))}
 
 
 def keep_crds(crds: Sequence[CRD]) -> Remedy:
     """Annotates these CRDs so that Argo CD does not delete them when a chart no longer contains them."""
-    return in_cluster(annotate_crds(crds, {PRUNE: "Prune=false"}, notes=(_BEFORE,)))
+    return in_cluster(annotate_crds(crds, {PRUNE: KEPT}, notes=(_BEFORE, _IN_GIT)))
 
 
 def skip_crds(inventory: Inventory, row: Evidence) -> ObjectPatch:
@@ -65,5 +80,13 @@ def _skip_in_list(row: Evidence, delivery: GitOpsDelivery | None, *, target: Cha
 
 
 def keep_all_crds() -> Remedy:
-    """Annotates all CRDs of Karpenter, for the case that it is unknown which ones exist."""
-    return kubectl(note(_BEFORE), f"kubectl annotate {ALL_CRDS} {PRUNE}=Prune=false --overwrite")
+    """Annotates all CRDs of Karpenter, for the case that it is unknown which ones exist, and with which options."""
+    return kubectl(
+        note(_BEFORE),
+        note(_IN_GIT),
+        f"for crd in {ALL_CRDS}; do",
+        f"  options=$(kubectl get \"$crd\" -o jsonpath='{_OPTIONS}') || break",
+        "  options=$(printf '%s' \"$options\" | tr -d ' ' | tr ',' '\\n' | grep -v '^Prune=' | paste -sd, -)",
+        f'  kubectl annotate "$crd" "{PRUNE}=${{options:+$options,}}{KEPT}" --overwrite',
+        "done",
+    )

@@ -161,7 +161,7 @@ def test_where_argo_cd_delivers_the_crds_are_marked_before_a_chart_leaves_them_o
         ("land", "crds", "Install "),
         ("land", "controller", "Upgrade "),
     ]
-    assert "argocd.argoproj.io/sync-options=Prune=false --overwrite" in first.commands[0].text
+    assert 'argocd.argoproj.io/sync-options=${options:+$options,}Prune=false" --overwrite' in first.commands[0].text
     (leaves,) = [one.text for one in second.commands if "skipCrds" in one.text]
     assert "Prune=false" in leaves
 

@@ -91,3 +91,9 @@ def test_the_remedy_marks_them():
         .text.splitlines()[1]
         .startswith("kubectl annotate crd provisioners.karpenter.sh helm.sh/resource-policy=keep ")
     )
+
+
+def test_the_remedy_keeps_other_sync_options():
+    marks = {"argocd.argoproj.io/tracking-id": "a:b", "argocd.argoproj.io/sync-options": "A=b"}
+    given = remedies(CHECK, "0.33+", owned(labels={}, annotations=marks))[0].text
+    assert "argocd.argoproj.io/sync-options=A=b,Prune=false" in given

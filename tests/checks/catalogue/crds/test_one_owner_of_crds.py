@@ -97,7 +97,7 @@ def test_the_remedy_is_in_the_language_of_the_tool():
     beside = "# The chart karpenter-crd beside it applies them; the static CRDs always call kube-system/karpenter"
     *rest, guard = remedies(CHECK, "1.0", by_argo({}))
     crds = "nodepools.karpenter.sh nodeclaims.karpenter.sh ec2nodeclasses.karpenter.k8s.aws"
-    assert guard.text.splitlines()[1] == (
+    assert guard.text.splitlines()[2] == (
         f"kubectl annotate crd {crds} argocd.argoproj.io/sync-options=Prune=false --overwrite"
     )
     assert without_changes(rest) == (
