@@ -66,12 +66,12 @@ def change_remedies(
 ) -> tuple[Remedy, ...]:
     """The change as text for the source of the first object, and as a command for each object with comments before it.
     `look` is a read-only command to run first."""
-    steps = dict.fromkeys(_with_undo(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
+    steps = dict.fromkeys(with_undo(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
     first = (look,) if look else ()
     return remedies_of(group(*first, *steps, what=what, notes=tuple(notes)), manager_of(case.inventory, evidence[0]))
 
 
-def _with_undo(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
+def with_undo(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
     """The step with its undo, if the step is a merge patch of an object that was read whole; otherwise unchanged."""
     before = found_object(inventory, row)
     if not isinstance(step, ObjectPatch) or not isinstance(step.body, dict) or not isinstance(before, WholeObject):

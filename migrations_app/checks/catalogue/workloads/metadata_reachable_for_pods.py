@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import group
 from migrations_app.checks.evidence import MAP, WHOLE, at_field, split_malformed
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import merge_patch_of
+from migrations_app.checks.remedies.karpenter_objects import merge_patch_of, with_undo
 from migrations_app.inventory.facts.node_pools import is_v1
 from migrations_app.inventory.facts.workloads import KnownMetadataUser, metadata_users
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -76,4 +76,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     ]
     edits = [f"{row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
     notes = (*edits, "or, for all pods of these classes; their nodes drift:")
-    yield in_cluster(group(*map(merge_patch_of(LIMIT, 2), near), notes=notes))
+    patches = (with_undo(merge_patch_of(LIMIT, 2)(row), row, inventory=case.inventory) for row in near)
+    yield in_cluster(group(*patches, notes=notes))

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.kubernetes_objects import template, workload
 from tests.builders.clusters import asked_hops, remedies
 from tests.builders.pools import a_class, answer, at, found, parses, unseen_is_unknown
@@ -79,3 +80,9 @@ def test_the_remedy_offers_both_ways():
         "# or, for all pods of these classes; their nodes drift:",
         f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p '{patch}'",
     ]
+
+
+@pytest.mark.parametrize("before", [1, None])
+def test_the_remedy_says_how_it_is_undone(before):
+    (change,) = leaves(remedies(CHECK, "1.1+", v1(before, controller()))[0].change)
+    assert change.undo.body == {"spec": {"metadataOptions": {"httpPutResponseHopLimit": before}}}
