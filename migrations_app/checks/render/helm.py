@@ -64,7 +64,7 @@ def template_lines(upgrade: Upgrade, *, deployment: str) -> str:
     changes, manifests = _file(upgrade.release, "changes"), _file(upgrade.release, "manifests")
     files = ['-f "$VALUES"']
     task = PersonTask(
-        what="set VALUES to the file of the values that the running manifests were rendered with",
+        what="set VALUES to the values file of the running manifests, with the changes of the last upgrade",
         why="Helm has no record of them, and without them the chart's defaults replace the settings in use",
     )
     lines = [note(f"There is no Helm release {upgrade.release} to upgrade: its chart is rendered and applied")]
@@ -74,8 +74,11 @@ def template_lines(upgrade: Upgrade, *, deployment: str) -> str:
         files.append(f"-f {changes}")
     chart = f"{CHARTS}/{upgrade.chart} --version {upgrade.version} --namespace {namespace}"
     lines += [f"helm template {release} {chart} \\", f"  {' '.join(files)} --no-hooks > {manifests} &&"]
-    applied = f"kubectl apply --server-side --force-conflicts -f {manifests} &&"
-    return "\n".join((*lines, applied, rollout_line(deployment, namespace=upgrade.namespace)))
+    lines.append(f"kubectl apply --server-side --force-conflicts -f {manifests} &&")
+    lines.append(rollout_line(deployment, namespace=upgrade.namespace))
+    if upgrade.changes:
+        lines.append(note(f"Then write {changes} into the file of VALUES: the next upgrade is rendered with that file"))
+    return "\n".join(lines)
 
 
 def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:

@@ -24,7 +24,7 @@ def text(facts: InstallationFacts, *values: HelmValue, to: str = "1.0.14") -> st
 def test_the_chart_is_rendered_with_the_values_of_a_person_and_applied() -> None:
     assert text(RENDERED, HelmValue("controller.metrics.port", "8000", "scrapers")).splitlines() == [
         "# There is no Helm release kp to upgrade: its chart is rendered and applied",
-        "# For a person: set VALUES to the file of the values that the running manifests were rendered with",
+        "# For a person: set VALUES to the values file of the running manifests, with the changes of the last upgrade",
         "# Helm has no record of them, and without them the chart's defaults replace the settings in use",
         'test -s "${VALUES:?is not set: the file of the values in use}" &&',
         "# What changes; null takes a value out",
@@ -38,13 +38,14 @@ def test_the_chart_is_rendered_with_the_values_of_a_person_and_applied() -> None
         '  -f "$VALUES" -f kp.changes.yaml --no-hooks > kp.manifests.yaml &&',
         "kubectl apply --server-side --force-conflicts -f kp.manifests.yaml &&",
         "kubectl rollout status deployment/kp-karpenter --namespace ops",
+        "# Then write kp.changes.yaml into the file of VALUES: the next upgrade is rendered with that file",
     ]
 
 
 def test_without_changes_only_the_values_of_a_person_are_given() -> None:
     shown = text(RENDERED, to="0.32.10")
     assert '--version v0.32.10 --namespace ops \\\n  -f "$VALUES" --no-hooks >' in shown
-    assert "changes" not in shown
+    assert ("with the changes of the last upgrade" in shown, "changes.yaml" in shown) == (True, False)
 
 
 @pytest.mark.parametrize("known", [False, UNSET])
