@@ -21,6 +21,10 @@ ANSWERS = 8
 """How many answers each web process gives beside the other before one of them goes."""
 CAME_TO = "SELECT state, count(*) FROM migrations_app_scan GROUP BY state"
 UNDER_WAY = "SELECT count(*) FROM migrations_app_scan WHERE state IN ('queued', 'running')"
+SLOW_UNDER_WAY = """
+    SELECT count(*) FROM migrations_app_scan s JOIN migrations_app_cluster c ON c.id = s.cluster_id
+    WHERE c.name = 'slow' AND s.state IN ('queued', 'running')
+"""
 FAILED = "SELECT id, error_code, error_detail, attempts FROM migrations_app_scan WHERE state <> 'done'"
 DOUBLED = (
     "SELECT count(*), count(DISTINCT snapshot_id) FROM migrations_app_scan WHERE state = 'done'",
@@ -50,6 +54,8 @@ class Play:
         old, self.now = self.now, self.site.start(to, worker=beside)
         self._both_answer(old)
         held = self._rollout()
+        # Whoever asks for a scan while one is under way gets that one, and it may have listed the pods already.
+        self.until(lambda: self.site.rows(SLOW_UNDER_WAY) == [(0,)], what="the scan of the change before to end")
         self.slow.go_on.clear()
         asked = self.slow.times_pods_were_listed
         self.load.scan(self.slow_id)

@@ -32,7 +32,7 @@ from migrations_app.queries.fleet.facets import fleet_facets
 from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
-from migrations_app.queries.fleet.stale_results import READY, stale_ready
+from migrations_app.queries.fleet.stale_results import stale_ready
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.queries.fleet.where_it_fails import BLOCKS, NEXT
 from migrations_app.queries.rollouts.active import work_of
@@ -133,8 +133,7 @@ def _answer(
 ) -> dict[str, Any]:
     """Returns the numbers above the list."""
     counts = page.totals.buckets
-    stale = stale_ready(filters, now=now) if any(counts[name] for name in READY) else 0
-    return {"answer": fleet_answer(counts, cause_list), "stale_ready": stale}
+    return {"answer": fleet_answer(counts, cause_list), "stale_ready": stale_ready(filters, now=now)}
 
 
 def _progress_query(filters: FleetFilters) -> str | None:

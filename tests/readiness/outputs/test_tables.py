@@ -42,7 +42,7 @@ Hop 0.33+ -> 0.37.8  BLOCKED  28 % of checks passed or waived  \
               resources: [namespaces]
               resourceNames:
                 - kube-system
-          ... 62 more lines, see: karpdash plan
+          ... 68 more lines, see: karpdash plan
   ! manual  blocker preflight  backup: Summary of backup
   x fail    warning workloads  marks: Summary of marks
       - Pod shop/cart-1: seen do-not-evict (500 objects)
