@@ -226,6 +226,8 @@ class _BundleReader:
         self._manifest: BundleManifest | None = None
         self._version = b""
         self._iam: dict[str, bytes] = {}
+        self._documents = 0
+        """All that were read: those without a kind, and repeated objects, take time too."""
 
     def take(self, name: str, body: bytes) -> None:
         path = PurePosixPath(name)
@@ -241,7 +243,8 @@ class _BundleReader:
     def _objects(self, name: str, body: bytes) -> None:
         for document in documents(body, name=name, limits=self._limits):
             self._index.add(document)
-            if self._index.count > self._limits.objects:
+            self._documents += 1
+            if self._documents > self._limits.objects:
                 raise InvalidBundle(f"more than {self._limits.objects} objects", code="bundle_objects", where=name)
 
     def bundle(self) -> Bundle:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -140,9 +141,9 @@ def _salvaged(body: bytes) -> list[BundleObject | ListedKind]:
 
 def _in_a_row(body: bytes, name: str) -> Iterator[BundleObject | ListedKind]:
     start = 0
-    ends = [match.start() + 1 for match in _BETWEEN.finditer(body)]
+    ends = (match.start() + 1 for match in _BETWEEN.finditer(body))
     try:
-        for end in (*ends, len(body)):
+        for end in chain(ends, (len(body),)):
             yield from _object(body[start:end])
             start = end
     except RecursionError:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -299,6 +300,34 @@ def test_a_bundle_has_limits(tmp_path: Path) -> None:  # T05
     assert refusal(tmp_path, TIGHT) == ("archive_members", str(tmp_path))
     (tmp_path / "0.json").write_bytes(b"x" * 2500)
     assert refusal(tmp_path, TIGHT) == ("archive_total", "0.json")
+
+
+SAME = as_json(pod("p"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\n".join([b"{}"] * 11),
+        b'{"kind": "List", "items": [' + b"{}, " * 10 + b"{}]}",
+        b"\n".join([SAME] * 11),
+        b"\n".join([b'{"kind": "PodList", "apiVersion": "v1", "items": []}'] * 11),
+    ],
+    ids=["no kind in a row", "no kind in a list", "the same object", "empty lists"],
+)
+def test_every_document_counts_to_the_limit(body: bytes) -> None:  # T05
+    assert refusal({"a.json": body}, TIGHT) == ("bundle_objects", "a.json")
+
+
+def test_objects_in_a_row_are_found_one_after_the_other() -> None:
+    """20 million of them in an upload of 60 MiB took 44 s, and the list of their places more than 0.6 GB."""
+    body = b"{}\n" * (MIB // 4)
+    tracemalloc.start()
+    try:
+        assert refusal({"a.json": body}, TIGHT) == ("bundle_objects", "a.json")
+        assert tracemalloc.get_traced_memory()[1] < 5 * MIB
+    finally:
+        tracemalloc.stop()
 
 
 def test_json_of_commas_is_refused_before_it_is_unfolded() -> None:
