@@ -17,7 +17,7 @@ from tests.servers import apiserver_files, crds
 from tests.servers.access import grant, wait_for_access
 from tests.servers.api_client import Client, Document
 from tests.servers.apiserver_files import AUDIT_LOG, User
-from tests.servers.etcd import Etcd
+from tests.servers.etcd import SELDOM_COLLECTED, Etcd
 from tests.servers.pki import Authority
 from tests.servers.processes import Child, discard, folder, free_port, missing, program
 from tests.servers.waiting import eventually
@@ -84,7 +84,7 @@ class ApiServer:
         ports = [f"--secure-port={port}", f"--etcd-servers={self._etcd.url}"]
         switches = [*apiserver_files.switches(self.folder, audit=audit), *ports, *flags]
         switches.append(f"--etcd-compaction-interval={compaction_seconds}s")
-        self.child = Child([server_program, *switches], log=self.folder / "kube-apiserver.log")
+        self.child = Child([server_program, *switches], log=self.folder / "kube-apiserver.log", env=SELDOM_COLLECTED)
         self.child.wait_until(self._is_ready, what="kube-apiserver")
         self._at_start = self._etcd.contents()
 

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 from tests.servers.processes import Child, free_port
 
 FIRST, PAST_LAST = "/registry/", "/registry0"
+SELDOM_COLLECTED = {"GOGC": "400"}
+"""Go collects garbage once the heap is five times what is in use, which costs memory: the processes that
+tests/conversion/test_apiserver.py and its like start take a seventh less CPU time."""
 _NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -46,6 +49,7 @@ class Etcd:
                 "--log-level=error",
             ],
             log=folder / "etcd.log",
+            env=SELDOM_COLLECTED,
         )
         self.child.wait_until(self._is_healthy, what="etcd")
 
