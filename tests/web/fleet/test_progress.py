@@ -72,7 +72,7 @@ def test_a_row_has_the_number_of_the_progress_page(ada):
     percent = re.search(r"(\d+) %", row)[1]
     assert percent == "25"
     assert f"Done: {percent} %" in text(ada.get(f"/burndown?cluster={shop.pk}"))
-    assert 'aria-label="Way of shop to v1"' in ada.get("/").content.decode()
+    assert 'aria-label="Progress of shop to v1"' in ada.get("/").content.decode()
 
 
 def test_a_row_that_was_never_counted_draws_nothing(ada):
