@@ -41,7 +41,10 @@ def broken(name: str) -> list[dict[str, Any]]:
     return with_managed_fields(documents)
 
 
-ALONE = {"hop_start_runs", "one_controller_runs", "finalizers_served", "crds_match_controller"}
+ALONE = {
+    *("hop_start_runs", "one_controller_runs", "finalizers_served", "crds_match_controller"),
+    "class_names_fit_labels",  # its fault renames the class that others plant theirs in
+}
 
 
 @cache

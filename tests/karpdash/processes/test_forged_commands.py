@@ -32,7 +32,7 @@ def worker(broker, tmp_path):
 
 
 def test_commands_in_the_broker_reach_no_worker(broker, worker):
-    attacker = Celery(broker=broker.url)
+    attacker = Celery(broker=broker.url, set_as_current=False)
     consuming = attacker.connection_for_read()
     deadline = time.monotonic() + 60
     while not consuming.default_channel.client.exists("_kombu.binding.probe"):

@@ -235,7 +235,7 @@ def test_user_data_of_somebody_else_is_only_text(ben):
 
 def test_the_page_asks_for_little(ben, django_assert_max_num_queries):
     cluster = a_cluster_with(*({**POOL, "metadata": {"name": f"p{i}"}} for i in range(40)))
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         assert len(cards(show(ben, cluster))) == 40
 
 
