@@ -62,7 +62,7 @@ class PriorApproval(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     covered: bool = False
     """Whether the approval was given to this journey. If the journey differs from what was shown, people are asked,
-    and nothing counts as prior."""
+    and nothing counts as approved before."""
 
 
 def asked_check(finding: Finding) -> AskedCheck:

@@ -41,7 +41,8 @@ def conversion_of_all(row: Evidence) -> PersonTask:
 
 def annotations_to_keep(inventory: Inventory, evidence: Sequence[Evidence]) -> dict[Evidence, PersonTask]:
     """The evidence of NodePools whose annotation has to stay for now, each with what a person does first: their class
-    is missing, or it has to be split. Not in the result: pools whose class can take the settings."""
+    is missing, has to be split, or has other settings of its own, or the annotation cannot be read. Not in the result:
+    pools whose class can take the settings."""
     classes = {pool.name: class_name(pool) for pool in own_pools(inventory)}
     rows_by_class: dict[str, list[Evidence]] = {}
     for row in evidence:
@@ -69,6 +70,9 @@ def _first_task(inventory: Inventory, name: str, *, rows: Sequence[Evidence]) ->
         reason = f"only the annotations of {shown} hold their settings: removed before, they are lost"
         notes = _removals(rows, once=f"EC2NodeClass {name} is split")
         return PersonTask(target=target, what=what, why=reason, needs=(SPLIT_CHECK,), notes=notes)
+    move = move_kubelet_to_class(inventory, rows[0])
+    if isinstance(move, PersonTask):
+        return replace(move, notes=_removals(rows, once=f"EC2NodeClass {name} has what is wanted of both"))
     return None
 
 
@@ -79,8 +83,9 @@ def _removals(rows: Sequence[Evidence], *, once: str) -> tuple[str, ...]:
 
 
 def once_class_has_settings(inventory: Inventory, removal: ObjectAnnotations) -> ObjectAnnotations:
-    """The removal of an annotation with kubelet settings, made only while the class of its pool has settings: neither a
-    failed patch of the class nor an editor that changed nothing may cost the only copy."""
+    """The removal of an annotation with kubelet settings, made only while the class of its pool has settings: a failed
+    patch of the class may not cost the only copy. Settings that the class has already are the same
+    (`annotations_to_keep`)."""
     pool = next((pool for pool in own_pools(inventory) if pool.name == removal.target.name), None)
     if pool is None or removal.removed != (labels.KUBELET_COMPATIBILITY,):
         return removal

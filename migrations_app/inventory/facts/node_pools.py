@@ -314,9 +314,8 @@ def closed_budgets(pool: NodePool) -> Iterator[tuple[int, str]]:
         if _is_none(budget.get("nodes")) and _for_every_reason(budget.get("reasons"))
     }
     windows = {place: window for place, budget in closed.items() if (window := window_of(budget))}
-    whole_time = {place for place, window in windows.items() if always_active([window])}
-    if not whole_time and always_active(windows.values()):
-        whole_time = set(windows)
+    alone = {place for place, window in windows.items() if always_active([window])}
+    whole_time = alone or (set(windows) if always_active(windows.values()) else set())
     for place, budget in closed.items():
         if not budget.get("schedule"):
             yield place, str(budget["nodes"])
@@ -325,9 +324,11 @@ def closed_budgets(pool: NodePool) -> Iterator[tuple[int, str]]:
 
 
 def unreadable_schedules(pool: NodePool) -> Iterator[int]:
-    """Index of each budget with a schedule that Karpenter cannot read; it then allows no disruption."""
+    """Index of each budget with a schedule that Karpenter cannot read, by which it allows no disruption, and of each
+    that allows none for a duration that cannot be read here."""
     for place, budget in rows(pool, BUDGETS):
-        if budget.get("schedule") and not is_readable(budget["schedule"]):
+        has_no_end = _is_none(budget.get("nodes")) and window_of(budget) is None
+        if budget.get("schedule") and (has_no_end or not is_readable(budget["schedule"])):
             yield place
 
 

@@ -48,7 +48,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for place in unreadable_budgets(pool):
             yield Unknown(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")
         for place in unreadable_schedules(pool):
-            yield Unknown(f"NodePool {pool.name}: {BUDGETS}[{place}].schedule is no cron schedule; it may allow none")
+            what = f"schedule or duration of {BUDGETS}[{place}]"
+            yield Unknown(f"NodePool {pool.name}: {what} cannot be read; it may allow none")
         for place, limit in closed_budgets(pool):
             path = f"{BUDGETS}[{place}].nodes"
             yield at_field(pool, path, seen=limit, wanted="more than 0, or a schedule that leaves time")

@@ -128,6 +128,18 @@ def test_annotations_of_two_classes_wait_for_their_own_class():
     assert [one.undo.guard for one in marks] == [(), ()]
 
 
+@pytest.mark.parametrize("held", ['{"maxPods":58}', "no JSON"])
+def test_settings_beside_others_of_the_class_are_removed_by_no_command(held):
+    """The class has settings whether or not a person has added those of the pool to them."""
+    cluster = annotated({KUBELET: held})
+    own = node_class("default", cluster="test", version="v1")
+    own["spec"]["kubelet"] = {"maxPods": 110}
+    (found,) = remedies(CHECK, "1.1+", cluster.without("ec2nodeclasses").with_docs(own))
+    assert not any("annotate" in line for line in live(found))
+    once = "# Only once EC2NodeClass default has what is wanted of both: "
+    assert f"{once}kubectl annotate nodepools.karpenter.sh web {KUBELET}-" in found.text.splitlines()
+
+
 def test_the_mark_of_ubuntu_waits_for_no_settings():
     (found,) = remedies(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily"}))
     assert live(found)[-1] == f"kubectl annotate ec2nodeclasses.karpenter.k8s.aws default {UBUNTU}-"
@@ -165,8 +177,7 @@ def test_an_unreadable_annotation_among_several_pools_keeps_them_all():
 
 def test_an_unreadable_annotation_of_the_only_pool_is_for_a_person():
     (found,) = remedies(CHECK, "1.1+", annotated({KUBELET: "{"}))
-    edit, _ = live(found)
-    assert edit == "kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # spec.kubelet: web has {"
+    assert live(found) == ["kubectl edit ec2nodeclasses.karpenter.k8s.aws default  # spec.kubelet: web has {"]
 
 
 @pytest.mark.parametrize("second", ['{"maxPods":58}', '{"maxPods":58,"kubeReserved":{}}'])

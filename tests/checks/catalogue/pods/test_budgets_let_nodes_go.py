@@ -63,10 +63,19 @@ def test_two_schedules_that_together_leave_no_time():
     assert answer(CHECK, "1.1+", v1(day | {"duration": "11h"}, night)) == GOOD
 
 
+UNREAD = f"NodePool web: schedule or duration of {BUDGETS}[0] cannot be read; it may allow none"
+
+
 def test_a_schedule_that_cannot_be_read_is_unknown():
-    words = f"NodePool web: {BUDGETS}[0].schedule is no cron schedule; it may allow none"
     budget = {"nodes": "5", "schedule": "every day of the week", "duration": "8h"}
-    assert answer(CHECK, "1.1+", v1(budget)) == ("unknown", words)
+    assert answer(CHECK, "1.1+", v1(budget)) == ("unknown", UNREAD)
+
+
+@pytest.mark.parametrize("duration", ["10000000h", "a day", None])
+def test_none_for_a_time_that_cannot_be_read_is_unknown(duration):
+    budget = {"nodes": "0", "schedule": "@daily", "duration": duration}
+    assert answer(CHECK, "1.1+", v1(budget)) == ("unknown", UNREAD)
+    assert answer(CHECK, "1.1+", v1(budget | {"nodes": "5"})) == GOOD
 
 
 def test_odd_budgets_are_unknown():
