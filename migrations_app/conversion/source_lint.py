@@ -1,18 +1,26 @@
 """Finds what a Karpenter release does not accept in a repository: manifests of other generations, and Helm values that
 it does not read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.karpenter import kinds, releases
-from migrations_app.karpenter.controller_settings import UnreadKey, unread_crd_chart_keys, unread_helm_keys
+from migrations_app.karpenter.controller_settings import (
+    UnreadKey,
+    given_settings,
+    unknown_helm_keys,
+    unread_crd_chart_keys,
+    unread_helm_keys,
+)
 from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import templates
 from migrations_app.manifests.reader import Manifest, ManifestFault, read
 
 _ORDER = ("alpha", "beta", "v1")
 _VALUES = "values"
-_CHARTS = {"karpenter": unread_helm_keys, "karpenter-crd": unread_crd_chart_keys}
+_MAIN, _CRDS = "karpenter", "karpenter-crd"
+_CHARTS = {_MAIN: unread_helm_keys, _CRDS: unread_crd_chart_keys}
 """The function that finds unread values, by chart name; an umbrella chart has the values below that name."""
 
 
@@ -28,7 +36,9 @@ class LintFinding(NamedTuple):
 def lint_texts(sources: Iterable[tuple[str, bytes | str]], release: Release) -> list[LintFinding]:
     """The findings in (file name, text) pairs, file by file, in the order of their lines.
 
-    A document without apiVersion and kind counts as Helm values where the name of its file says "values".
+    A document without apiVersion and kind counts as Helm values where the name of its file says "values"; of a
+    template that cannot be read, what its documents state in plain text is judged. A document that is no object, such
+    as a patch of Kustomize, is passed over.
     """
     return [
         lint_finding
@@ -39,28 +49,51 @@ def lint_texts(sources: Iterable[tuple[str, bytes | str]], release: Release) -> 
 
 def _of_file(name: str, text: bytes | str, *, release: Release) -> Iterator[LintFinding]:
     reading = read(text, file=name)
-    yield from (_of_fault(fault) for fault in reading.faults)
+    faults = [fault for fault in reading.faults if fault.path or fault.code != "bad-type"]
+    yield from (_of_fault(fault) for fault in faults)
     for manifest in reading.manifests:
         if "kind" in manifest.body and "apiVersion" in manifest.body:
             yield from _of_object(manifest, release)
         elif _VALUES in name.rpartition("/")[2].lower():
             yield from _of_values(manifest, release)
+    if any(fault.code == "not-yaml" for fault in faults):
+        read_lines = {manifest.line_of(("apiVersion",)) for manifest in reading.manifests}
+        yield from _of_template(name, text, release=release, read_lines=read_lines)
 
 
 def _of_fault(fault: ManifestFault) -> LintFinding:
     return LintFinding(fault.file, max(1, fault.line), fault.code, fault.what)
 
 
+def _of_template(
+    name: str, text: bytes | str, *, release: Release, read_lines: Collection[int]
+) -> Iterator[LintFinding]:
+    plain = text.decode("utf-8-sig", "replace") if isinstance(text, bytes) else text
+    for stated in templates.stated_kinds(plain) if templates.is_template(plain) else ():
+        message = _other_generation(
+            stated.kind, stated.api_version, subject=f"{stated.kind} of the template", release=release
+        )
+        if message and stated.line not in read_lines:
+            yield LintFinding(name, stated.line, "other-generation", message)
+
+
 def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
-    kind, (group, _, version) = str(manifest.body["kind"]), str(manifest.body["apiVersion"]).partition("/")
+    kind, api_version = str(manifest.body["kind"]), str(manifest.body["apiVersion"])
+    message = _other_generation(kind, api_version, subject=f"{kind} {_name(manifest.body)}", release=release)
+    if message:
+        yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
+
+
+def _other_generation(kind: str, api_version: str, *, subject: str, release: Release) -> str:
+    """The sentence about an object whose generation the release does not accept; empty if it does."""
+    group, _, version = api_version.partition("/")
     row = kinds.find(kind, group=group)
     generation = row.generation_of(version) if row else ""
-    if generation and not _accepted(generation, release):
-        later = any(_accepted(next_generation, release) for next_generation in _ORDER[_ORDER.index(generation) + 1 :])
-        hint = ": karpdash convert makes its successor" if later else " yet"
-        message = f"{kind} {_name(manifest.body)} is {group}/{version}, which Karpenter {release} does not accept{hint}"
-        line = manifest.line_of(("apiVersion",))
-        yield LintFinding(manifest.document.file, line, "other-generation", message)
+    if not generation or _accepted(generation, release):
+        return ""
+    later = any(_accepted(next_generation, release) for next_generation in _ORDER[_ORDER.index(generation) + 1 :])
+    hint = ": karpdash convert makes its successor" if later else " yet"
+    return f"{subject} is {api_version}, which Karpenter {release} does not accept{hint}"
 
 
 def _accepted(generation: str, release: Release) -> bool:
@@ -72,13 +105,27 @@ def _accepted(generation: str, release: Release) -> bool:
 
 
 def _of_values(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
-    below = {name: manifest.body[name] for name in _CHARTS if isinstance(manifest.body.get(name), dict)}
-    for name, tree in (below or {"": manifest.body}).items():
-        for key in _CHARTS[name or "karpenter"](tree, release):
-            steps = ((name,) if name else ()) + tuple(steps_of(key.key))
-            yield LintFinding(
-                manifest.document.file, manifest.line_of(steps), "unread-value", _unread_text(key, release)
-            )
+    for name, tree in _values_by_chart(manifest.body, manifest.document.file.lower()).items():
+        above = (name,) if tree is not manifest.body else ()
+        for key in _CHARTS[name](tree, release):
+            line = manifest.line_of((*above, *steps_of(key.key)))
+            yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
+
+
+def _values_by_chart(values: dict[str, Any], file: str) -> dict[str, dict[str, Any]]:
+    """The values of Karpenter's charts by chart name; empty for the values of another chart.
+
+    Values at the top level are those of a chart of Karpenter if the path of the file names it, if they hold a setting
+    of Karpenter, or if its chart knows each of them.
+    """
+    below = {name: values[name] for name in _CHARTS if isinstance(values.get(name), dict)}
+    if below:
+        return below
+    if _CRDS in file:
+        return {_CRDS: values}
+    if _MAIN in file or given_settings(values) or not unknown_helm_keys(values):
+        return {_MAIN: values}
+    return {}
 
 
 def _unread_text(key: UnreadKey, release: Release) -> str:

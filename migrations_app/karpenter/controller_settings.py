@@ -93,6 +93,12 @@ def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:
     return list(dict.fromkeys(_shortest(name, known_keys) for name in names if not _lies_in(name, known_keys)))
 
 
+def given_settings(config: Mapping[str, object]) -> list[str]:
+    """The values below `settings` that the chart karpenter of some known release reads."""
+    known_keys = tuple(row.key for row in MAIN_CHART)
+    return [name for name in _leaves(config) if name.partition(".")[0] == "settings" and _lies_in(name, known_keys)]
+
+
 def _lies_in(name: str, keys: Iterable[str]) -> bool:
     return any(name == key or name.startswith(f"{key}.") or key.startswith(f"{name}.") for key in keys)
 

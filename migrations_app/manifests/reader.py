@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from migrations_app.manifests import templates
 from migrations_app.manifests.json_reader import documents_of
 from migrations_app.manifests.writer import DocumentPath, Plain
 from migrations_app.manifests.yaml_reader import Composed, NotReadable, Repeat, compose
@@ -177,9 +178,11 @@ class _ManifestReader:
             try:
                 self._read_chunk(chunk)
             except NotReadable as error:
-                self._fault("not-yaml", chunk.line + error.line, path=(), what=error.message)
+                self._not_yaml(chunk, line=error.line, problem=error.message)
             except yaml.YAMLError as error:
-                self._not_yaml(chunk, error)
+                mark = getattr(error, "problem_mark", None)
+                problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+                self._not_yaml(chunk, line=mark.line if mark else 0, problem=f"not YAML: {problem}")
         return ManifestReading(self.file, self.reading, self.faults, self.readable)
 
     def _read_chunk(self, chunk: _Chunk) -> None:
@@ -192,16 +195,10 @@ class _ManifestReader:
             odd = _MAYBE_ENDLESS.search(text) is not None
             self._take(ManifestDocument(composed, self.file, self.number, line, text, head, odd))
 
-    def _not_yaml(self, chunk: _Chunk, error: yaml.YAMLError) -> None:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-        hint = "; it looks like a template, render it first" if "{{" in chunk.text or "{%" in chunk.text else ""
+    def _not_yaml(self, chunk: _Chunk, *, line: int, problem: str) -> None:
+        hint = f"; {templates.HINT}" if templates.is_template(chunk.text) else ""
         self.number += 1
-        self._add_fault("not-yaml", chunk.line + (mark.line if mark else 0), path=(), what=f"not YAML: {problem}{hint}")
-
-    def _fault(self, code: str, line: int, *, path: DocumentPath, what: str) -> None:
-        self.number += 1
-        self._add_fault(code, line, path=path, what=what)
+        self._add_fault("not-yaml", chunk.line + line, path=(), what=f"{problem}{hint}")
 
     def _add_fault(self, code: str, line: int, *, path: DocumentPath, what: str) -> None:
         self.faults.append(ManifestFault(code, self.file, self.number, line, path, what))

@@ -82,3 +82,95 @@ def test_a_file_that_cannot_be_read_as_yaml_is_a_finding(karpdash: Karpdash, tmp
 def test_wrong_usage(karpdash: Karpdash, repository: tuple[str, str], words: tuple[str, ...]) -> None:
     said = karpdash("lint", *words)
     assert (said.code, said.out) == (2, "")
+
+
+OTHER_CHART = """controller:
+  logLevel: 2
+podSecurityContext: {fsGroup: 1000}
+webhook: {enabled: true}
+sidecars:
+  registrar: {image: registrar}
+"""
+WEBHOOK = "unread-value: webhook.enabled is not read by the chart of Karpenter 1.4.0 (1.1 has no webhooks)"
+CRDS_WEBHOOK = (
+    "unread-value: webhook.enabled is not read by the chart of Karpenter 1.4.0"
+    " (read where the CRDs hold two versions; gone at 1.1)"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("csi-driver/values.yaml", OTHER_CHART, []),
+        ("shop/values-prod.yaml", "image: {tag: '7'}\nsettings: {theme: dark}\nwebhook: {enabled: true}\n", []),
+        ("karpenter/values.yaml", "webhook: {enabled: true}\nextra: {a: b}\n", [f"karpenter/values.yaml:1: {WEBHOOK}"]),
+        ("prod/values.yaml", "webhook: {enabled: true}\nreplicas: 1\n", [f"prod/values.yaml:1: {WEBHOOK}"]),
+        (
+            "prod/values.yaml",
+            "extra: {a: b}\nwebhook: {enabled: true}\nsettings: {clusterName: shop}\n",
+            [f"prod/values.yaml:2: {WEBHOOK}"],
+        ),
+        (
+            "karpenter-crd/values.yaml",
+            "webhook: {enabled: true}\n",
+            [f"karpenter-crd/values.yaml:1: {CRDS_WEBHOOK}"],
+        ),
+    ],
+)
+def test_values_of_another_chart_are_not_those_of_karpenter(
+    karpdash: Karpdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, said: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(file).parent.mkdir()
+    Path(file).write_text(text)
+    answer = karpdash("lint", "--to", "1.4.0", file)
+    assert (answer.code, answer.out.splitlines()) == (int(bool(said)), said)
+
+
+TEMPLATE = """{{- range .Values.pools }}
+---
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata:
+  name: {{ .name }}
+{{- end }}
+---
+apiVersion: {{ $.Values.version }}
+kind: NodePool
+---
+{{- if .Values.new }}
+apiVersion: karpenter.sh/v1
+{{- else }}
+apiVersion: karpenter.sh/v1beta1
+{{- end }}
+kind: NodePool
+---
+apiVersion: "karpenter.k8s.aws/v1alpha1" # of the old nodes
+kind: AWSNodeTemplate
+metadata: {name: whole}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: {{ .Values.name }}}
+"""
+UNREAD = "not-yaml: a key is a map or a list; it looks like a template, render it first"
+
+
+def test_what_a_template_states_in_plain_text_is_judged(
+    karpdash: Karpdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pools.yaml").write_text(TEMPLATE)
+    lines = karpdash("lint", "--to", "1.4.0", "pools.yaml").out.splitlines()
+    assert [line.partition(", which")[0] for line in lines if line.endswith(CONVERT)] == [
+        "pools.yaml:3: other-generation: Provisioner of the template is karpenter.sh/v1alpha5",
+        "pools.yaml:19: other-generation: AWSNodeTemplate whole is karpenter.k8s.aws/v1alpha1",
+    ]
+    assert next(line.partition(": ")[2] for line in lines if "not-yaml" in line) == UNREAD
+
+
+def test_a_document_that_is_no_object_is_no_manifest(karpdash: Karpdash, tmp_path: Path) -> None:
+    (tmp_path / "patch.yaml").write_text("- op: replace\n  path: /spec/weight\n  value: 7\n")
+    (tmp_path / "list.yaml").write_text("apiVersion: v1\nkind: List\nitems: [7]\n")
+    assert karpdash("lint", "--to", "1.4.0", tmp_path / "patch.yaml").code == 0
+    assert karpdash("lint", "--to", "1.4.0", tmp_path / "list.yaml").code == 1

@@ -16,6 +16,7 @@ from migrations_app.clients.bundle.files import BundleLimits
 from migrations_app.clients.kubernetes.limits import MIB
 from migrations_app.clients.kubernetes.salvage import parsable_items
 from migrations_app.errors import InvalidBundle
+from migrations_app.manifests import templates
 from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import read_documents
 
@@ -28,6 +29,9 @@ _BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
 """The boundary between two concatenated JSON objects: inside an object, a closing brace is followed by a comma or a
 bracket.
 """
+_TEMPLATES = (b"{{", b"{%")
+_WRONG = ("yaml_syntax", "yaml_key")
+"""The codes of errors that a template causes which is read as YAML."""
 _BROKEN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
@@ -109,8 +113,10 @@ def _asked_to_go(ends: object, grace: object) -> str:
 
 def documents(body: bytes, *, name: str, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
     """All objects in the file. Raises InvalidBundle with the file and, if known, the line in `where`."""
-    beginning = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return _json(body, name, limits=limits) if beginning in (b"{", b"[") else _yaml(body, name, limits=limits)
+    beginning = body[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if beginning.startswith(_TEMPLATES):
+        refuse(templates.HINT, "json_syntax", where=name)
+    return _json(body, name, limits=limits) if beginning[:1] in (b"{", b"[") else _yaml(body, name, limits=limits)
 
 
 def _json(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObject | ListedKind]:
@@ -210,7 +216,9 @@ def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObj
                 yield from _plain(value)
     except InvalidBundle as error:
         where = ", ".join(part for part in (name, error.where) if part)
-        raise InvalidBundle(error.message, code=error.code, where=where) from None
+        unrendered = error.code in _WRONG and templates.is_template(body.decode(errors="replace"))
+        message = f"{error.message}; {templates.HINT}" if unrendered else error.message
+        raise InvalidBundle(message, code=error.code, where=where) from None
 
 
 def _plain(value: Plain) -> Iterator[BundleObject | ListedKind]:

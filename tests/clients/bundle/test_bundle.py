@@ -281,6 +281,15 @@ def test_a_bad_bundle_is_refused_with_its_place(source: Source, answer: tuple[st
     assert refusal(source) == answer
 
 
+@pytest.mark.parametrize(
+    "text",
+    [b"{{- if .Values.a }}\na: b\n{{- end }}\n", b"a: {{ .Values.b }}\n", b"a: b\n{% if c %}\nd: e\n{% endif %}\n"],
+)
+def test_a_template_is_called_one(text: bytes) -> None:
+    with pytest.raises(InvalidBundle, match="it looks like a template, render it first"):
+        open_bundle({"a.yaml": text})
+
+
 TIGHT = BundleLimits(
     archive=ArchiveLimits(members=3, total_bytes=5000, member_bytes=3000),
     plain_bytes=2000,
