@@ -1,5 +1,6 @@
 """Entry point of the conversion: a list of objects in, their converted objects and findings out, in input order."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,7 +13,7 @@ from migrations_app.conversion.node_pool import convert_claim, convert_pool
 from migrations_app.conversion.node_template import convert_template
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, spec_of, template_spec
 from migrations_app.conversion.provisioner import convert_provisioner
-from migrations_app.conversion.refusals import note_refusals
+from migrations_app.conversion.refusals import note_older_fields, note_refusals
 from migrations_app.karpenter import labels
 
 _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
@@ -52,6 +53,8 @@ _GENERATIONS: Final[dict[tuple[str, str], str]] = {
     ("karpenter.sh/v1", "NodeClaim"): "v1",
     ("karpenter.k8s.aws/v1", "EC2NodeClass"): "v1",
 }
+_OF_KARPENTER: Final = re.compile(r"(^|\.)karpenter\.(sh|k8s\.aws)/")
+"""Matches an apiVersion of Karpenter or of a group below its own, which the first releases had."""
 
 
 @dataclass(slots=True)
@@ -195,11 +198,20 @@ def _first_step(works: Sequence[_Work], *, options: Options, known_names: KnownN
             message = "Machines are not converted; they go when their nodes are replaced"
             notes.add("machine-not-migrated", (), what=message)
         elif item.generation == "other":
-            notes.add(
-                "skipped-kind", (), what=f"{item.source.get('apiVersion', 'no apiVersion')} {item.kind} is left alone"
-            )
+            _leave_alone(item, notes)
         elif options.to == "v1beta1":
             work.drafts = already_beta(item.source, notes, generation=item.generation)
+
+
+def _leave_alone(item: Item, notes: FindingCollector) -> None:
+    """Says why the object is not converted: a kind of Karpenter in a version that it does not have is an error."""
+    api_version = item.source.get("apiVersion", "no apiVersion")
+    known = [version for version, kind in _GENERATIONS if kind == item.kind]
+    if known and _OF_KARPENTER.search(str(api_version)):
+        message = f"{api_version} has no {item.kind} that can be converted; it is of {', '.join(known)}"
+        notes.add("unknown-api-version", ("apiVersion",), what=message)
+    else:
+        notes.add("skipped-kind", (), what=f"{api_version} {item.kind} is left alone")
 
 
 def _goes_to_v1(work: _Work, options: Options) -> bool:
@@ -263,10 +275,11 @@ def _view_claims(works: Sequence[_Work]) -> None:
 
 
 def _note_refusals(work: _Work) -> None:
-    """Findings for what the target refuses. v1 objects are left out: newer releases accept more than the rules know."""
-    if work.item.generation in ("alpha", "beta") and not work.failed:
-        for draft in work.drafts:
-            note_refusals(draft.body, draft.notes)
+    """Findings for what the target refuses. Of v1 objects only what older generations had is one: newer releases
+    accept more than the rules know.
+    """
+    for draft in [] if work.failed else work.drafts:
+        (note_older_fields if work.item.generation == "v1" else note_refusals)(draft.body, draft.notes)
 
 
 def _finish(work: _Work, copies: Mapping[str, list[ObjectDraft]]) -> None:

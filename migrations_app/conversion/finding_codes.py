@@ -88,6 +88,9 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
     "nothing-to-convert": FindingCode(
         "error", "The input holds no Karpenter object of a generation that can be converted.", _CONVERT
     ),
+    "unknown-api-version": FindingCode(
+        "error", "No known release serves the kind in this version, so nobody knows what its fields mean.", _CRDS
+    ),
     # action: converted, but a decision is required before it is applied
     "values-lost": FindingCode(
         "action", "The chart says nothing of a value it does not read, and nothing takes over what it did.", _VALUES
@@ -113,6 +116,11 @@ CATALOGUE: Final[dict[str, FindingCode]] = {
     ),
     "api-refuses": FindingCode(
         "action", "The API server refuses the object as it is printed; only its author knows what was meant.", _CRDS
+    ),
+    "older-field": FindingCode(
+        "action",
+        "No release of v1 has this field: the API server refuses it, or drops it where fields are not validated.",
+        "P@v1.0.0 to v1.14.1:pkg/apis/crds",
     ),
     "volume-size-format": FindingCode(
         "action", "The API server accepts whole Gi, G, Ti or T within the limits of EBS.", _CLASS_CRD

@@ -14,6 +14,7 @@ from migrations_app.conversion.objects import template_spec
 from migrations_app.conversion.schema import shown
 
 MISSING: Final = "selector-missing"
+OLDER: Final = "older-field"
 EMPTY: Final = "selector-term-empty"
 REFUSED: Final = "api-refuses"
 _AMI, _SUBNET, _GROUP = "amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms"
@@ -34,6 +35,34 @@ _QUALIFIED: Final = re.compile(
     re.ASCII,
 )
 _LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?", re.ASCII)
+_OLDER_FIELDS: Final[Mapping[str, Mapping[FieldPath, str]]] = {
+    "karpenter.sh/v1 NodePool": {
+        ("disruption", "expireAfter"): "spec.template.spec.expireAfter",
+        ("template", "spec", "kubelet"): "spec.kubelet of the EC2NodeClass",
+        ("template", "spec", "resources"): "",
+        ("template", "spec", "nodeClassRef", "apiVersion"): "group, without the version",
+        ("annotations",): "spec.template.metadata.annotations",
+        ("labels",): "spec.template.metadata.labels",
+        ("taints",): "spec.template.spec.taints",
+        ("startupTaints",): "spec.template.spec.startupTaints",
+        ("requirements",): "spec.template.spec.requirements",
+        ("kubeletConfiguration",): "spec.kubelet of the EC2NodeClass",
+        ("provider",): "an EC2NodeClass",
+        ("providerRef",): "spec.template.spec.nodeClassRef",
+        ("consolidation",): "spec.disruption.consolidationPolicy",
+        ("ttlSecondsAfterEmpty",): "spec.disruption.consolidateAfter",
+        ("ttlSecondsUntilExpired",): "spec.template.spec.expireAfter",
+    },
+    "karpenter.k8s.aws/v1 EC2NodeClass": {
+        ("amiSelector",): "spec.amiSelectorTerms",
+        ("subnetSelector",): "spec.subnetSelectorTerms",
+        ("securityGroupSelector",): "spec.securityGroupSelectorTerms",
+        ("launchTemplate",): "",
+    },
+}
+"""Fields below `spec` that the kind or its predecessor had before v1 and no release of v1 has, and where v1 has their
+value; empty if nowhere.
+"""
 _VOLUME_TYPES: Final = ("standard", "io1", "io2", "gp2", "sc1", "st1", "gp3")
 
 
@@ -56,6 +85,31 @@ def note_refusals(body: Mapping[str, Any], notes: FindingCollector) -> None:
         if (refusal.code, path) not in seen:
             seen.add((refusal.code, path))
             notes.add(refusal.code, path, what=refusal.what)
+
+
+def note_older_fields(body: Mapping[str, Any], notes: FindingCollector) -> None:
+    """Adds a finding for each field of the v1 object that only an older generation has."""
+    for refusal in older_fields(body):
+        notes.add(refusal.code, refusal.path, what=refusal.what)
+
+
+def older_fields(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
+    """The fields of this object that only an older generation has; empty for an object that is not of v1."""
+    rows = _OLDER_FIELDS.get(f"{body.get('apiVersion')} {body.get('kind')}", {})
+    for path, successor in rows.items():
+        value = _at(body, ("spec", *path))
+        if value is not None:
+            instead = f"write it as {successor}" if successor else "take it out"
+            what = f"v1 has no {'.'.join(map(str, ('spec', *path)))}, which is {shown(value)} here; {instead}"
+            yield CrdRefusal(OLDER, ("spec", *path), what)
+
+
+def _at(body: Mapping[str, Any], path: FieldPath) -> Any:  # noqa: ANN401  # fields of any type are read
+    """The value at the path; None if there is none."""
+    value: Any = body
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
 
 
 def _old_path(path: FieldPath, *, body: Mapping[str, Any], notes: FindingCollector) -> FieldPath:

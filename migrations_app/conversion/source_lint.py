@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from migrations_app.conversion.chart_values.trees import steps_of
+from migrations_app.conversion.refusals import older_fields
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
     UnreadKey,
@@ -82,6 +83,8 @@ def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
     message = _other_generation(kind, api_version, subject=f"{kind} {_name(manifest.body)}", release=release)
     if message:
         yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
+    for older in () if message else older_fields(manifest.body):
+        yield LintFinding(manifest.document.file, manifest.line_of(older.path), older.code, older.what)
 
 
 def _other_generation(kind: str, api_version: str, *, subject: str, release: Release) -> str:

@@ -174,3 +174,15 @@ def test_a_document_that_is_no_object_is_no_manifest(karpdash: Karpdash, tmp_pat
     (tmp_path / "list.yaml").write_text("apiVersion: v1\nkind: List\nitems: [7]\n")
     assert karpdash("lint", "--to", "1.4.0", tmp_path / "patch.yaml").code == 0
     assert karpdash("lint", "--to", "1.4.0", tmp_path / "list.yaml").code == 1
+
+
+def test_a_field_of_an_older_generation_in_v1_is_a_finding(
+    karpdash: Karpdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    head = "apiVersion: karpenter.sh/v1{}\nkind: NodePool\nmetadata: {{name: a}}\nspec:\n  disruption:\n"
+    Path("new.yaml").write_text(f"{head.format('')}    consolidateAfter: 1m\n    expireAfter: 24h\n")
+    Path("old.yaml").write_text(f"{head.format('beta1')}    expireAfter: 24h\n")
+    said = karpdash("lint", "--to", "1.0", "new.yaml", "old.yaml")
+    what = 'v1 has no spec.disruption.expireAfter, which is "24h" here; write it as spec.template.spec.expireAfter'
+    assert (said.code, said.out) == (1, f"new.yaml:7: older-field: {what}\n")

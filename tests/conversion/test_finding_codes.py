@@ -16,7 +16,7 @@ _OWN = {
     "duplicate-object", "not-yaml", "file-unreadable", "too-large", "no-way-back", "same-name-result",
     "already-v1beta1", "nodeclaim-view-only", "container-runtime-default", "later-defaults",
     "al2023-gpu-no-image",
-    "selector-term-empty", "api-refuses", "node-protection-widened",
+    "selector-term-empty", "api-refuses", "node-protection-widened", "older-field", "unknown-api-version",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from migrations_app.conversion.convert import convert
 from migrations_app.conversion.objects import Options
-from migrations_app.conversion.refusals import EMPTY, REFUSED, CrdRefusal, refusals
+from migrations_app.conversion.refusals import EMPTY, OLDER, REFUSED, CrdRefusal, refusals
 
 _NETWORKS = {"subnetSelectorTerms": [{"id": "subnet-1"}], "securityGroupSelectorTerms": [{"id": "sg-1"}]}
 
@@ -109,6 +109,60 @@ def test_a_v1_object_is_not_judged() -> None:
     """Newer releases accept more than these rules know."""
     body = {**node_class(amiSelectorTerms=[{"ssmParameter": "x"}]), "metadata": {"name": "c"}}
     assert [loss.code for loss in convert([body]).losses] == ["already-v1"]
+
+
+def v1_pool(**spec: Any) -> dict[str, Any]:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "c"}
+    inner = {"nodeClassRef": reference, "requirements": [], **spec.pop("inner", {})}
+    body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}}
+    return body | {"spec": {"template": {"spec": inner}, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("body", "older"),
+    [
+        (v1_pool(inner={"expireAfter": "24h"}), []),
+        (
+            v1_pool(disruption={"consolidateAfter": "1m", "expireAfter": "24h"}),
+            [("spec.disruption.expireAfter", '"24h" here; write it as spec.template.spec.expireAfter')],
+        ),
+        (
+            v1_pool(inner={"kubelet": {"maxPods": 20}}),
+            [("spec.template.spec.kubelet", '{"maxPods": 20} here; write it as spec.kubelet of the EC2NodeClass')],
+        ),
+        (v1_pool(inner={"resources": {}}), [("spec.template.spec.resources", "{} here; take it out")]),
+        (
+            v1_pool(inner={"nodeClassRef": {"apiVersion": "karpenter.k8s.aws/v1", "name": "c"}}),
+            [
+                (
+                    "spec.template.spec.nodeClassRef.apiVersion",
+                    '"karpenter.k8s.aws/v1" here; write it as group, without the version',
+                )
+            ],
+        ),
+        (
+            v1_pool(providerRef={"name": "t"}, ttlSecondsUntilExpired=0),
+            [
+                ("spec.providerRef", '{"name": "t"} here; write it as spec.template.spec.nodeClassRef'),
+                ("spec.ttlSecondsUntilExpired", "0 here; write it as spec.template.spec.expireAfter"),
+            ],
+        ),
+        (
+            {**node_class(subnetSelector={"a": "b"}), "metadata": {"name": "c"}},
+            [("spec.subnetSelector", '{"a": "b"} here; write it as spec.subnetSelectorTerms')],
+        ),
+        (v1_pool(template={"spec": "x"}, disruption=None, labels=None), None),
+        (v1_pool(fieldOfTomorrow={"a": "b"}), []),
+    ],
+    ids=range(9),
+)
+def test_a_v1_object_with_fields_of_an_older_generation(
+    body: dict[str, Any], older: list[tuple[str, str]] | None
+) -> None:
+    result = convert([body])
+    found = [(loss.path, loss.what.rpartition(", which is ")[2]) for loss in result.losses if loss.code == OLDER]
+    assert found == (older or [])
+    assert older is None or result.objects == [body]
 
 
 def test_an_id_of_another_kind() -> None:
