@@ -33,6 +33,7 @@ def already_beta(body: Mapping[str, Any], notes: FindingCollector, *, generation
     _CHECKS[body["kind"]](spec_of(body), ("spec",), notes=notes)
     if notes.failed:
         return []
+    kubelet.check(template_spec(body).get("kubelet") or {}, ("spec", "template", "spec", "kubelet"), notes=notes)
     notes.add("already-v1beta1", (), what="already v1beta1, printed as it is")
     manifest = {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
     return [ObjectDraft(manifest, notes)]

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from migrations_app.conversion import quantities
 from migrations_app.conversion.findings import FieldPath, FindingCollector
+from migrations_app.conversion.metadata import is_restricted
 from migrations_app.conversion.objects import template_spec
 from migrations_app.conversion.schema import shown
 
@@ -131,12 +132,15 @@ def refusals(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
             yield from _term_refusals(spec.get(name) or [], name, is_v1=is_v1)
         yield from _identity_refusals(spec)
         yield from _volume_refusals(spec)
+        if not is_v1:
+            yield from _beta_class_refusals(spec)
     elif body["kind"] == "NodePool":
         yield from _budget_refusals((spec.get("disruption") or {}).get("budgets") or [])
         yield from _label_refusals((spec.get("template") or {}).get("metadata") or {})
         yield from _node_refusals(template_spec(body))
         if not is_v1:
             yield from _consolidation_refusals(spec.get("disruption") or {})
+            yield from _beta_pool_refusals(spec.get("template") or {})
 
 
 def _fits(pattern: re.Pattern[str], value: str) -> bool:
@@ -256,3 +260,34 @@ def _consolidation_refusals(disruption: Mapping[str, Any]) -> Iterator[CrdRefusa
         yield CrdRefusal(REFUSED, at, "WhenEmpty needs consolidateAfter, such as 30s or Never")
     if policy != "WhenEmpty" and after not in (None, quantities.NEVER):
         yield CrdRefusal(REFUSED, at, f"consolidateAfter {after} with WhenUnderutilized, which accepts only Never")
+
+
+def _beta_class_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
+    """What an EC2NodeClass lacks that was written for v1beta1; the conversions report it for what they make."""
+    family = spec.get("amiFamily")
+    if family is None:
+        yield CrdRefusal(REFUSED, ("spec", "amiFamily"), "amiFamily is missing")
+    if family == "Custom" and not spec.get(_AMI):
+        yield CrdRefusal(REFUSED, ("spec", _AMI), f"amiFamily Custom needs {_AMI}")
+    for index, device in enumerate(spec.get("blockDeviceMappings") or []):
+        ebs = device.get("ebs")
+        if ebs is not None and not ebs.get("volumeSize") and not ebs.get("snapshotID"):
+            at: FieldPath = ("spec", "blockDeviceMappings", index, "ebs")
+            yield CrdRefusal("ebs-size-missing", at, "neither volumeSize nor snapshotID is given")
+
+
+def _beta_pool_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
+    """What a NodePool lacks, or may not have, that was written for v1beta1; the conversions leave such keys out."""
+    head, spec = template.get("metadata") or {}, template.get("spec") or {}
+    path: FieldPath = ("spec", "template", "spec")
+    if not (spec.get("nodeClassRef") or {}).get("name"):
+        yield CrdRefusal(REFUSED, (*path, "nodeClassRef"), "nodeClassRef.name is missing; name the node class")
+    if spec.get("requirements") is None:
+        yield CrdRefusal(REFUSED, (*path, "requirements"), "requirements is missing; [] stands for none")
+    keys = [
+        ((*path, "requirements", index, "key"), row["key"]) for index, row in enumerate(spec.get("requirements") or [])
+    ]
+    keys += [(("spec", "template", "metadata", "labels", key), key) for key in head.get("labels") or {}]
+    for at, key in keys:
+        if is_restricted(key):
+            yield CrdRefusal(REFUSED, at, f"{shown(key)} is a key that a NodePool may not set")

@@ -15,12 +15,17 @@ def node_class(version: str = "v1", **spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": f"karpenter.k8s.aws/{version}",
         "kind": "EC2NodeClass",
-        "spec": {"role": "r", **_NETWORKS, **spec},
+        "spec": {"role": "r", **_NETWORKS, **({} if version == "v1" else {"amiFamily": "AL2"}), **spec},
     }
 
 
 def pool(version: str = "v1beta1", **disruption: Any) -> dict[str, Any]:
-    return {"apiVersion": f"karpenter.sh/{version}", "kind": "NodePool", "spec": {"disruption": disruption}}
+    spec = {"template": {"spec": {"nodeClassRef": {"name": "c"}, "requirements": []}}, "disruption": disruption}
+    return {"apiVersion": f"karpenter.sh/{version}", "kind": "NodePool", "spec": spec}
+
+
+def beta_pool(template: dict[str, Any]) -> dict[str, Any]:
+    return {**pool(), "metadata": {"name": "p"}, "spec": {"template": template}}
 
 
 @pytest.mark.parametrize(
@@ -109,6 +114,62 @@ def test_a_v1_object_is_not_judged() -> None:
     """Newer releases accept more than these rules know."""
     body = {**node_class(amiSelectorTerms=[{"ssmParameter": "x"}]), "metadata": {"name": "c"}}
     assert [loss.code for loss in convert([body]).losses] == ["already-v1"]
+
+
+_REF = {"nodeClassRef": {"name": "c"}, "requirements": []}
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"),
+    [
+        (beta_pool({"spec": _REF}), []),
+        (
+            beta_pool({}),
+            [(REFUSED, "spec.template.spec.nodeClassRef"), (REFUSED, "spec.template.spec.requirements")],
+        ),
+        (beta_pool({"spec": {**_REF, "nodeClassRef": {"kind": "X"}}}), [(REFUSED, "spec.template.spec.nodeClassRef")]),
+        (
+            beta_pool(
+                {
+                    "metadata": {"labels": {"team": "a", "karpenter.sh/nodepool": "p"}},
+                    "spec": {
+                        **_REF,
+                        "requirements": [
+                            {"key": "karpenter.k8s.aws/instance-cpu", "operator": "Exists"},
+                            {"key": "karpenter.k8s.aws/instance-type", "operator": "Exists"},
+                        ],
+                    },
+                }
+            ),
+            [
+                (REFUSED, "spec.template.spec.requirements[1].key"),
+                (REFUSED, "spec.template.metadata.labels[karpenter.sh/nodepool]"),
+            ],
+        ),
+        (
+            beta_pool({"spec": {**_REF, "kubelet": {"systemReserved": {"gpu": "1"}}}}),
+            [("kubelet-invalid", "spec.template.spec.kubelet.systemReserved.gpu")],
+        ),
+        ({**node_class("v1beta1", amiFamily=None), "metadata": {"name": "c"}}, [(REFUSED, "spec.amiFamily")]),
+        (
+            {**node_class("v1beta1", amiFamily="Custom"), "metadata": {"name": "c"}},
+            [(REFUSED, "spec.amiSelectorTerms")],
+        ),
+        (
+            {
+                **node_class("v1beta1", blockDeviceMappings=[{"ebs": {"snapshotID": "s"}}, {"ebs": {"iops": 9}}]),
+                "metadata": {"name": "c"},
+            },
+            [("ebs-size-missing", "spec.blockDeviceMappings[1].ebs")],
+        ),
+    ],
+    ids=range(8),
+)
+def test_what_v1beta1_refuses_in_an_object_that_stays_v1beta1(
+    body: dict[str, Any], refused: list[tuple[str, str]]
+) -> None:
+    losses = convert([body], Options(to="v1beta1")).losses
+    assert [(loss.code, loss.path) for loss in losses if loss.code != "already-v1beta1"] == refused
 
 
 def v1_pool(**spec: Any) -> dict[str, Any]:
