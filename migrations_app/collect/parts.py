@@ -8,6 +8,7 @@ import msgspec
 
 from migrations_app.clients.kubernetes.api import ListPage, Resource, Served
 from migrations_app.collect import helm_releases, rbac_and_crds, surroundings
+from migrations_app.collect.deliveries import delivers_karpenter
 from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repeated
 from migrations_app.errors import InvalidResponse, NotServed
 from migrations_app.inventory.aws_facts import pod_network
@@ -160,11 +161,7 @@ def _deliveries(reading: Reading) -> Parts:
         reading.whole(kind, o.GitOpsDelivery)
         for kind in (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION)
     ]
-    return {"deliveries": _of_karpenter(_keep(_joined(seens), _delivers_karpenter), "karpenter")}
-
-
-def _delivers_karpenter(delivery: o.GitOpsDelivery) -> bool:
-    return b"karpenter" in msgspec.json.encode([delivery.name, delivery.spec])
+    return {"deliveries": _of_karpenter(_keep(_joined(seens), delivers_karpenter), "karpenter")}
 
 
 def _prometheus_rules(reading: Reading) -> Parts:
