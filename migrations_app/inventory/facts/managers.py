@@ -88,8 +88,19 @@ def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Manag
 
 def chart_delivery(deliveries: Iterable[GitOpsDelivery], chart: str) -> Managed | None:
     """The Flux HelmRelease or Argo CD Application that delivers that chart; None where none of them names it."""
-    paths = ("spec.chart.spec.chart", "spec.source.chart")
-    return next((_of(delivery) for delivery in deliveries if chart in [delivery.get(path) for path in paths]), None)
+    return next((_of(delivery) for delivery in deliveries if chart in _charts(delivery)), None)
+
+
+def _charts(delivery: GitOpsDelivery) -> set[str]:
+    """The charts that the object names, each without its path in a registry; an Application may have many sources."""
+    several = delivery.get("spec.sources")
+    sources = [delivery.get("spec.source"), *(several if isinstance(several, list) else ())]
+    named = [delivery.get("spec.chart.spec.chart")]
+    for source in sources:
+        if isinstance(source, dict):
+            address = str(source.get("repoURL") or "")
+            named.append(source.get("chart") or (address if address.startswith("oci://") else None))
+    return {name.rstrip("/").rpartition("/")[2] for name in named if isinstance(name, str)}
 
 
 def _of(delivery: GitOpsDelivery) -> Managed:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed, delivered, managed
+from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed, chart_delivery, delivered, managed
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery, ManagedField, Metadata
 from migrations_app.inventory.parse import LAST_APPLIED
 
@@ -115,3 +115,28 @@ def test_any_metadata_has_exactly_one_manager_and_a_claim_has_a_mark(labels, ann
     found = managed(Metadata(labels=labels, annotations=annotations, managed_fields=fields))
     assert found.by in MANAGERS
     assert found == BY_HAND or found.told_by
+
+
+REGISTRY, REPOSITORY = "public.ecr.aws/karpenter", "https://github.com/acme/infra"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "found"),
+    [
+        ("HelmRelease", {"chart": {"spec": {"chart": "karpenter-crd"}}}, True),
+        ("HelmRelease", {"chart": {"spec": {"chart": "karpenter"}}}, False),
+        ("Application", {"source": {"repoURL": REGISTRY, "chart": "karpenter-crd"}}, True),
+        ("Application", {"source": {"repoURL": "public.ecr.aws", "chart": "karpenter/karpenter-crd"}}, True),
+        ("Application", {"source": {"repoURL": f"oci://{REGISTRY}/karpenter-crd", "path": "."}}, True),
+        ("Application", {"source": {"repoURL": f"{REPOSITORY}/karpenter-crd", "path": "."}}, False),
+        ("Application", {"sources": [{"repoURL": REPOSITORY, "ref": "values"}, {"chart": "karpenter-crd"}]}, True),
+        ("Application", {"sources": [{"chart": "karpenter"}, {"repoURL": f"oci://{REGISTRY}/karpenter-crd/"}]}, True),
+        ("Application", {"sources": [{"chart": "karpenter"}, "karpenter-crd"], "source": "karpenter-crd"}, False),
+        ("Application", {}, False),
+    ],
+)
+def test_the_delivery_of_a_chart(kind, spec, found):
+    delivery = GitOpsDelivery(kind=kind, metadata=Metadata(name="crds", namespace="gitops"), spec=spec)
+    by = chart_delivery([GitOpsDelivery(kind=kind, metadata=Metadata(name="other")), delivery], "karpenter-crd")
+    told = {"HelmRelease": "flux", "Application": "argocd"}[kind]
+    assert by == (Managed(told, f"{kind} crds", "crds", "gitops") if found else None)
