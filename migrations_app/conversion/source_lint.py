@@ -1,10 +1,11 @@
 """Finds what a Karpenter release does not accept in a repository: manifests of other generations, and Helm values that
 it does not read."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from migrations_app.conversion.chart_values.trees import steps_of
+from migrations_app.conversion.findings import FieldPath
 from migrations_app.conversion.refusals import older_fields
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
@@ -85,6 +86,8 @@ def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
         yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
     for older in () if message else older_fields(manifest.body):
         yield LintFinding(manifest.document.file, manifest.line_of(older.path), older.code, older.what)
+    for at, chart in _CHART_SPECS.get((api_version.partition("/")[0], kind), _no_charts)(manifest.body.get("spec")):
+        yield from _of_delivered(manifest, at, chart=chart, release=release)
 
 
 def _other_generation(kind: str, api_version: str, *, subject: str, release: Release) -> str:
@@ -129,6 +132,54 @@ def _values_by_chart(values: dict[str, Any], file: str) -> dict[str, dict[str, A
     if _MAIN in file or given_settings(values) or not unknown_helm_keys(values):
         return {_MAIN: values}
     return {}
+
+
+def _flux_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
+    """The path of the values of a HelmRelease, and the chart that gets them."""
+    chart = _below(spec, ("chart", "spec", "chart"))
+    if isinstance(chart, str):
+        yield ("spec", "values"), chart
+
+
+def _argo_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
+    """The paths of the values of an Application, and the chart that gets them; those in a text are not read."""
+    several = _below(spec, ("sources",))
+    numbers = range(len(several)) if isinstance(several, list) else ()
+    for at in (("source",), *(("sources", number) for number in numbers)):
+        chart = _below(spec, (*at, "chart"))
+        if isinstance(chart, str):
+            yield ("spec", *at, "helm", "valuesObject"), chart
+
+
+def _no_charts(_spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
+    return iter(())
+
+
+_CHART_SPECS: Mapping[tuple[str, str], Callable[[Any], Iterator[tuple[FieldPath, str]]]] = {
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): _flux_charts,
+    ("argoproj.io", "Application"): _argo_charts,
+}
+"""Where Flux and Argo CD give values to a chart, by API group and kind."""
+
+
+def _below(value: Any, path: FieldPath) -> Any:  # noqa: ANN401  # plain JSON
+    """The value at the path; None if there is none."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def _of_delivered(manifest: Manifest, at: FieldPath, *, chart: str, release: Release) -> Iterator[LintFinding]:
+    unread_keys = _CHARTS.get(chart.rstrip("/").rpartition("/")[2])
+    values = _below(manifest.body, at)
+    for key in unread_keys(values, release) if unread_keys and isinstance(values, dict) else ():
+        line = manifest.line_of((*at, *steps_of(key.key)))
+        yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
 
 
 def _unread_text(key: UnreadKey, release: Release) -> str:

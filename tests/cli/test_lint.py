@@ -186,3 +186,52 @@ def test_a_field_of_an_older_generation_in_v1_is_a_finding(
     said = karpdash("lint", "--to", "1.0", "new.yaml", "old.yaml")
     what = 'v1 has no spec.disruption.expireAfter, which is "24h" here; write it as spec.template.spec.expireAfter'
     assert (said.code, said.out) == (1, f"new.yaml:7: older-field: {what}\n")
+
+
+FLUX = """apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nodes}
+spec:
+  chart: {spec: {chart: CHART, version: 1.0.8}}
+  values:
+    logLevel: info
+    webhook:
+      enabled: true
+"""
+ARGO = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: nodes}
+spec:
+  sources:
+  - {repoURL: "https://github.com/acme/infra", ref: values}
+  - repoURL: public.ecr.aws
+    chart: CHART
+    helm:
+      valuesObject:
+        webhook:
+          enabled: true
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "chart", "said"),
+    [
+        (FLUX, "karpenter", f"9: {WEBHOOK}"),
+        (FLUX, "karpenter-crd", f"9: {CRDS_WEBHOOK}"),
+        (FLUX, "cert-manager", ""),
+        (FLUX.replace("helm.toolkit.fluxcd.io/v2", "example.com/v1"), "karpenter", ""),
+        (FLUX.replace("values:\n", "values: text\n  other:\n"), "karpenter", ""),
+        (ARGO, "karpenter/karpenter", f"12: {WEBHOOK}"),
+        (ARGO, "karpenter-crd", f"12: {CRDS_WEBHOOK}"),
+        (ARGO, "cert-manager", ""),
+        (ARGO.replace("sources", "source"), "karpenter", ""),
+        (ARGO.partition("spec:")[0], "karpenter", ""),
+    ],
+)
+def test_values_that_flux_and_argo_cd_give_to_a_chart(
+    karpdash: Karpdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, chart: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("delivery.yaml").write_text(text.replace("CHART", chart))
+    answer = karpdash("lint", "--to", "1.4.0", "delivery.yaml")
+    assert (answer.code, answer.out) == (int(bool(said)), f"delivery.yaml:{said}\n" if said else "")
