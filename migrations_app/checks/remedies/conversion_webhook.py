@@ -26,6 +26,8 @@ from migrations_app.inventory.facts.conversion_webhook import (
 )
 from migrations_app.inventory.objects.karpenter import CRD, Service
 from migrations_app.karpenter.hops import ALPHA_LEFT
+from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.versions import Release
 from migrations_app.manifests import JsonMap
 
 SERVICE = "spec.conversion.webhook.clientConfig.service"
@@ -45,15 +47,23 @@ def main_chart_fixes(case: CheckContext) -> tuple[Remedy, ...]:
 
 
 def chart_fixes(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
-    """Switches the webhook of the controller on where it is off, because no value of karpenter-crd makes it answer.
-    Otherwise sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
-    version."""
+    """Brings the CRDs of the running version where that converts nothing: no value makes it answer. Switches the
+    webhook of the controller on where it is off, because no value of karpenter-crd makes it answer. Otherwise sets the
+    Service in the values of karpenter-crd; without such a release, upgrades the chart to the running version."""
+    if _converts_nothing(case.running.release):
+        return crd_chart_remedies(case, release_at_start(case))
     if real is None and webhooks_off(installation(case.inventory), case.running.release):
         return main_chart_fixes(case)
     if crd_values(case.inventory) is not None:
         # Upgrading to the same chart would change nothing, because it keeps its values.
         return helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
     return crd_chart_remedies(case, release_at_start(case))
+
+
+def _converts_nothing(running: Release | None) -> bool:
+    """Whether the CRDs of that release have no conversion, and its controller has no webhook."""
+    shipped = crd_set(running) if running else None
+    return shipped is not None and not shipped.crd_chart_converts
 
 
 def patch_fixes(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
