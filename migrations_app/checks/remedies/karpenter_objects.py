@@ -21,6 +21,7 @@ from migrations_app.checks.changes import (
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option, pointer
+from migrations_app.inventory.facts.controller import Installation
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
@@ -171,6 +172,17 @@ def remove_finalizers(
     look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
     targets = (*beside, *((ChangeTarget("Node", node.name, resource="node"), node) for node in nodes))
     return in_cluster(group(look, *(_without_finalizers(target, named_object) for target, named_object in targets)))
+
+
+def scale_up(controller: Installation) -> Remedy:
+    """A task to start the controller again, which removes the finalizers itself, each after its instance has ended."""
+    task = PersonTask(
+        what=f"scale Deployment {controller.namespace}/{controller.name} up again, and leave the finalizers to it",
+        why="without a finalizer the instance of a deleted object keeps running and is billed",
+        where="the replicas among the Helm values",
+        needs=("one_controller_runs",),
+    )
+    return in_cluster(task)
 
 
 def _without_finalizers(target: ChangeTarget, named_object: NamedObject) -> Change:

@@ -9,7 +9,9 @@ from migrations_app.checks.remedies.karpenter_objects import delete_claims
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.ownership import TERMINATION
-from migrations_app.karpenter.versions import minor_order
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import KarpenterClaim
+from migrations_app.karpenter.versions import Release, minor_order
 
 FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
 LAST_OF_ALPHA, LAST_OF_BETA = (0, 32), (0, 37)
@@ -46,6 +48,27 @@ def _manual_deletion(name: str) -> PersonTask:
         where=f"kubectl drain {word(name)} --ignore-daemonsets --delete-emptydir-data; its spec.providerID in EC2",
         needs=FIRST,
         done=f"Node {name} is gone and its instance is terminated",
+    )
+
+
+def end_machines(inventory: Inventory, evidence: Sequence[Evidence], running: Release) -> Change:
+    """Manual tasks that end each Machine and its node, for a release that acts on no Machine."""
+    named = {row.name for row in evidence}
+    machines = [machine for machine in inventory.machines.items if machine.name in named]
+    note = f"{running} acts on no Machine: kubectl delete waits for ever. Each one by hand, or all with 0.32 again"
+    return group(*map(_manual_end, machines), notes=(note,))
+
+
+def _manual_end(machine: KarpenterClaim) -> PersonTask:
+    node = (machine.status and machine.status.node_name) or ""
+    drain = f"kubectl drain {word(node)} --ignore-daemonsets --delete-emptydir-data; " if node else ""
+    both = "Machine and Node" if node else "Machine"
+    return PersonTask(
+        what=f"{machine.name}: drain {node or 'its node'}, end its instance, then take the finalizers off {both}",
+        why="no controller that runs does any of this",
+        where=f"{drain}{machine.provider_id or 'its status.providerID'} in EC2",
+        needs=FIRST,
+        done=f"{both} are gone and the instance is terminated" if node else "the Machine is gone",
     )
 
 

@@ -5,7 +5,7 @@ from typing import cast
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.karpenter_objects import found_object, remove_finalizers, target_of
+from migrations_app.checks.remedies.karpenter_objects import found_object, remove_finalizers, scale_up, target_of
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.finalizers import WAITING, finalizer_nodes, first_finalizer, held_nodes, pool_of
 from migrations_app.inventory.inventory import Inventory
@@ -19,10 +19,7 @@ check = Check(
     title="Every finalizer has a controller that removes it",
     phase="cleanup",
     severity="warning",
-    why=(
-        "An object with an orphaned finalizer cannot be deleted: it stays terminating for ever, and a node never "
-        "finishes its drain."
-    ),
+    why="An object with an orphaned finalizer stays terminating for ever, and a node never finishes its drain.",
     how=(
         "Compares karpenter.sh/termination on nodes, by the generation of their labels, with the running version; "
         "without a controller also Karpenter's finalizers on Machines, NodeClaims and node classes."
@@ -71,6 +68,8 @@ def _other_objects(inventory: Inventory) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    if (stopped := installation(case.inventory)) and stopped.workload.spec.replicas == 0:
+        return (yield scale_up(stopped))
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
     pools, inventory = {(row.kind, row.name) for row in evidence}, case.inventory
     objects = [(target_of(row), found_object(inventory, row)) for row in evidence]

@@ -114,3 +114,13 @@ def test_the_remedy_takes_them_off_claims_as_well():
 def test_nodes_that_a_controller_serves_keep_theirs():
     text = remedies(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA)))[0].text
     assert [line.split()[3] for line in text.splitlines() if line.startswith("kubectl patch")] == ["n1"]
+
+
+def test_a_controller_that_is_scaled_to_zero_takes_them_off_once_it_runs():
+    """Nothing shows that these objects are left over: their instances run, and so will the controller."""
+    (only,) = remedies(CHECK, "1.0", a_cluster(replicas=0).with_docs(a_claim_of_nobody(), *held(BETA)))
+    assert only.text.splitlines() == [
+        "# For a person: scale Deployment kube-system/karpenter up again, and leave the finalizers to it",
+        "# without a finalizer the instance of a deleted object keeps running and is billed",
+        "# Look at: the replicas among the Helm values",
+    ]
