@@ -99,13 +99,18 @@ def diagnosis(case: CheckContext, evidence: Sequence[Evidence], *, real: Service
     codes = {conversion_mends[row.name].code for row in evidence if row.name in conversion_mends}
     if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
         return ()
-    home = ("kubectl", "-n", real.namespace)
     if codes == {CALLED_ALREADY}:
-        return _restart_remedies(case, home)
+        return _restart_remedies(case, ("kubectl", "-n", real.namespace))
+    return (look_behind(real),)
+
+
+def look_behind(real: Service) -> Remedy:
+    """Read-only commands that show why no pod is ready behind the controller's Service."""
+    home = ("kubectl", "-n", real.namespace)
     note = "What is behind the right Service is not ready: the controller's pods, by their events"
     ends = Observation(pipe=((*home, "describe", "service", no_option(real.name)),), notes=(note,))
     pods = Observation(pipe=((*home, "describe", "pods", "-l", "app.kubernetes.io/name=karpenter"),))
-    return (in_cluster(group(ends, pods)),)
+    return in_cluster(group(ends, pods))
 
 
 def _restart_remedies(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:

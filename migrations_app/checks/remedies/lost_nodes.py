@@ -51,7 +51,7 @@ def _manual_deletion(name: str) -> PersonTask:
     )
 
 
-def end_machines(inventory: Inventory, evidence: Sequence[Evidence], running: Release) -> Change:
+def end_machines(inventory: Inventory, evidence: Sequence[Evidence], *, running: Release) -> Change:
     """Manual tasks that end each Machine and its node, for a release that acts on no Machine."""
     named = {row.name for row in evidence}
     machines = [machine for machine in inventory.machines.items if machine.name in named]

@@ -5,7 +5,7 @@ from typing import cast
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.karpenter_objects import found_object, remove_finalizers, scale_up, target_of
+from migrations_app.checks.remedies.karpenter_objects import controller_task, found_object, remove_finalizers, target_of
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.finalizers import WAITING, finalizer_nodes, first_finalizer, held_nodes, pool_of
 from migrations_app.inventory.inventory import Inventory
@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if not gone and None in acts:
             return (yield Unknown(f"which objects {running} acts on is not known"))
         if gone or (acts and not any(acts)):
-            seen = "no controller runs" if gone else f"{running} does not act on alpha"
+            seen = "no controller runs" if gone else f"{running} does not act on {generations[0]}"
             yield Evidence(kind=kind, name=name, path=NODE_PATH, seen=seen, wanted=WANTED, count=count)
     yield from others
 
@@ -68,8 +68,8 @@ def _other_objects(inventory: Inventory) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    if (stopped := installation(case.inventory)) and stopped.workload.spec.replicas == 0:
-        return (yield scale_up(stopped))
+    if task := controller_task(case, evidence):
+        return (yield task)
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
     pools, inventory = {(row.kind, row.name) for row in evidence}, case.inventory
     objects = [(target_of(row), found_object(inventory, row)) for row in evidence]

@@ -54,7 +54,7 @@ def _remaining(inventory: Inventory) -> tuple[Evidence, ...]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     running = case.running.release
     if running is not None and serves(running, "alpha") is False:
-        yield in_cluster(end_machines(case.inventory, evidence, running))
+        yield in_cluster(end_machines(case.inventory, evidence, running=running))
         return
     note = "On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance"
     yield in_cluster(delete_claims(evidence, note, needs=FIRST))
