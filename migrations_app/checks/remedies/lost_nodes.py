@@ -17,11 +17,16 @@ FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
 LAST_OF_ALPHA, LAST_OF_BETA = (0, 32), (0, 37)
 """The last minors whose controller drains a Node of that generation without a claim and ends its instance.
 kubernetes-sigs/karpenter@v0.37.8:pkg/controllers/node/termination/controller.go."""
+_ENDED_AT_START = "Once the controller runs it may end any instance without a claim within minutes, and drains none"
+"""aws/karpenter-provider-aws: pkg/controllers/nodeclaim/garbagecollection/controller.go, from 0.28 on."""
 _NOTE = "Once a NodePool that fits these pods is ready and the old Provisioner is fenced, one node after the other"
 
 
 def delete_nodes(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
-    """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks."""
+    """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks. While no
+    controller runs, every node is one."""
+    if not any(workload.status and workload.status.ready_replicas for workload in case.inventory.controller.items):
+        return group(*(_drain(row.name) for row in evidence), notes=(_ENDED_AT_START,))
     names = _ended_by_controller(case)
     ends = [row for row in evidence if row.name in names]
     steps = [delete_claims(ends, needs=FIRST)] if ends else []
@@ -48,6 +53,15 @@ def _manual_deletion(name: str) -> PersonTask:
         where=f"kubectl drain {word(name)} --ignore-daemonsets --delete-emptydir-data; its spec.providerID in EC2",
         needs=FIRST,
         done=f"Node {name} is gone and its instance is terminated",
+    )
+
+
+def _drain(name: str) -> PersonTask:
+    return PersonTask(
+        what=f"drain {name} before the controller runs again, onto nodes of another kind",
+        why="where its pods go until then is a choice, and a claim that is gone cannot be written anew",
+        where=f"kubectl drain {word(name)} --ignore-daemonsets --delete-emptydir-data",
+        done=f"no pod but those of DaemonSets runs on {name}",
     )
 
 
