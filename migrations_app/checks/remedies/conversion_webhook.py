@@ -15,6 +15,7 @@ from migrations_app.checks.remedies.commands import (
     release_at_start,
 )
 from migrations_app.checks.remedies.crd_upgrade import crd_target
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option, pointer, words
 from migrations_app.checks.shell import note as remark
 from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
@@ -111,6 +112,14 @@ def look_behind(real: Service) -> Remedy:
     ends = Observation(pipe=((*home, "describe", "service", no_option(real.name)),), notes=(note,))
     pods = Observation(pipe=((*home, "describe", "pods", "-l", "app.kubernetes.io/name=karpenter"),))
     return in_cluster(group(ends, pods))
+
+
+def who_converts(crds: Sequence[str]) -> Remedy:
+    """Read-only commands that show where these CRDs send their conversions, and which Services of Karpenter exist."""
+    note = "A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:"
+    looks = (read_command("kubectl", "get", "crd", name, "-o", "jsonpath={.spec.conversion}") for name in crds)
+    listens = read_command("kubectl", "get", "services,endpoints", "-A", "-l", "app.kubernetes.io/name=karpenter")
+    return in_cluster(group(*looks, listens, notes=(note,)))
 
 
 def _restart_remedies(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:
