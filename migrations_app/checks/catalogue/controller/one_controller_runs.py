@@ -14,10 +14,7 @@ check = Check(
     title="Exactly one Karpenter controller runs",
     phase="controller",
     severity="blocker",
-    why=(
-        "Two controllers manage the same instances against each other, two releases in one Deployment as well; without "
-        "one no node is replaced, drained or converted."
-    ),
+    why="Two controllers, or two releases in one Deployment, work against each other; without one no node is replaced.",
     how="Counts the Karpenter Deployments of all namespaces, their ready replicas, and pods of an older template.",
     reads=("controller",),
     says=(
@@ -50,12 +47,15 @@ def _replica_results(workload: Workload) -> Iterator[JudgeResult]:
     status, wanted = workload.status, workload.spec.replicas or 1
     if status is None:
         return (yield Unknown(f"Deployment {workload.name}: status.readyReplicas is not there"))
+    if workload.metadata.deleting:
+        yield _row(workload, "metadata.deletionTimestamp", seen="being deleted", wanted="absent")
+    ready, older = status.ready_replicas or 0, (status.replicas or 0) - (status.updated_replicas or 0)
     if workload.spec.replicas == 0:
         yield _row(workload, STOPPED, seen="0", wanted="1 or more")
-    elif (ready := status.ready_replicas or 0) < wanted:
+    elif older > 0:
+        yield _row(workload, OLDER, seen=f"{older} of an older template, {ready} ready", wanted="the newest one alone")
+    elif ready < wanted:
         yield _row(workload, "status.readyReplicas", seen=str(ready), wanted=str(wanted))
-    if (older := (status.replicas or 0) - (status.updated_replicas or 0)) > 0:
-        yield _row(workload, OLDER, seen=f"{older} of an older template", wanted="of the newest one alone")
 
 
 def _row(workload: Workload, path: str, *, seen: str, wanted: str) -> Evidence:

@@ -53,6 +53,14 @@ def test_scaled_to_zero():
     assert found[2] == (a_row("kube-system", "spec.replicas", "0", "1 or more"),)
 
 
+def test_one_that_is_being_deleted():
+    """Its pods run until the deletion in the foreground, or that of its namespace, reaches them."""
+    docs = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    docs[0]["metadata"]["deletionTimestamp"] = "2026-10-01T10:00:00Z"
+    found = result_of(CHECK, "1.0", a_cluster().without("controller").with_docs(docs[0]))
+    assert found[2] == (a_row("kube-system", "metadata.deletionTimestamp", "being deleted", "absent"),)
+
+
 def rolled(**status: int):
     """Two pods are wanted and ready; the other counts are as the Deployment controller tells them."""
     docs = controller(Install(cluster="test", version="1.1.9"), [NODE])
@@ -63,13 +71,16 @@ def rolled(**status: int):
 @pytest.mark.parametrize(
     ("status", "seen"),
     [
-        ({"replicas": 3, "updatedReplicas": 1}, "2 of an older template"),
-        ({"replicas": 3, "updatedReplicas": 2}, "1 of an older template"),
-        ({"replicas": 2}, "2 of an older template"),  # the server leaves a 0 out: paused, or no new pod is admitted
+        ({"replicas": 3, "updatedReplicas": 1}, "2 of an older template, 2 ready"),
+        ({"replicas": 3, "updatedReplicas": 2}, "1 of an older template, 2 ready"),
+        (
+            {"replicas": 2},
+            "2 of an older template, 2 ready",
+        ),  # the server leaves a 0 out: paused, for example
     ],
 )
 def test_pods_of_an_older_template_still_run(status, seen):
-    row = a_row("kube-system", "status.replicas", seen, "of the newest one alone")
+    row = a_row("kube-system", "status.replicas", seen, "the newest one alone")
     found = result_of(CHECK, "1.14", rolled(**status))
     assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
 
