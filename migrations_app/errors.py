@@ -109,6 +109,10 @@ CONVERSION_FAILED = "conversion_failed"
 """Code of ServerFailed if the server could not convert objects from the version in which they are stored."""
 
 
+STORED_VERSION_GONE = "stored_version_gone"
+"""Code of ServerFailed if objects are stored in a version that their CRD no longer has."""
+
+
 class AddressRefused(ReadError):
     code = "address_refused"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from migrations_app.clients.helm.records import PENDING
+from migrations_app.clients.helm.records import FAILED, PENDING
 from migrations_app.clients.helm.releases import read_release
 from migrations_app.clients.kubernetes.api import ListPage
 from migrations_app.collect.reading import Parts, Reading
@@ -69,8 +69,8 @@ def _set_aside(refused: tuple[str, ReadError]) -> UnparsableObject:
 
 
 def _newest(releases: list[HelmRelease]) -> Iterator[HelmRelease]:
-    """The deployed revision of each release; the newest one if none is deployed. What Helm is in the middle of is told
-    by the newest revision alone.
+    """The deployed revision of each release; the newest one if none is deployed. What Helm is in the middle of, and
+    whether its last run failed, is told by the newest revision alone.
     """
     by_name: dict[tuple[str, str], HelmRelease] = {}
     last: dict[tuple[str, str], HelmRelease] = {}
@@ -79,4 +79,5 @@ def _newest(releases: list[HelmRelease]) -> Iterator[HelmRelease]:
     for release in sorted(releases, key=lambda r: r.revision):
         last[release.namespace, release.name] = release
     for key, release in by_name.items():
-        yield replace(release, unfinished=last[key].status) if last[key].status in PENDING else release
+        open_run = last[key].status in (*PENDING, FAILED)
+        yield replace(release, unfinished=last[key].status) if open_run else release

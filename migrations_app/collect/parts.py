@@ -101,8 +101,14 @@ def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> 
 
 def _deployments(reading: Reading) -> Parts:
     every = reading.whole(kinds.DEPLOYMENT, o.Workload)
-    controllers = _of_karpenter(_keep(every, controller.is_controller), "karpenter")
+    found = _of_karpenter(_keep(every, controller.is_controller), "karpenter")
+    # What is told of the running release is told of the first one: after a move, one without pods is left behind.
+    controllers = replace(found, items=tuple(sorted(found.items, key=lambda workload: not _has_ready_pods(workload))))
     return {"deployments": _keep(every, _is_relevant, counts_all=True), "controller": controllers}
+
+
+def _has_ready_pods(workload: o.Workload) -> bool:
+    return bool(workload.status and workload.status.ready_replicas)
 
 
 def _is_relevant(workload: o.Workload) -> bool:

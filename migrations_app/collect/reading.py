@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from migrations_app.clients.kubernetes.api import ClusterApi, ListPage, Resource
 from migrations_app.errors import (
     CONVERSION_FAILED,
+    STORED_VERSION_GONE,
     Expired,
     InvalidResponse,
     NotServed,
@@ -26,7 +27,7 @@ RESTARTS = 2
 HOME_NAMESPACES = ("karpenter", "kube-system")
 """Default namespaces of the Helm charts; used if no controller was found."""
 
-MAY_BE_CONVERSION = (CONVERSION_FAILED, ServerFailed.code)
+MAY_BE_CONVERSION = (CONVERSION_FAILED, STORED_VERSION_GONE, ServerFailed.code)
 """Codes after which another version of a Karpenter kind is tried; an overloaded server is not tried again."""
 DETAIL = 500
 """Maximum characters kept of the server's message."""

@@ -48,7 +48,13 @@ from migrations_app.readiness.report import (
 )
 from migrations_app.readiness.runbook.walk import findings_of_hops
 from migrations_app.readiness.stage import stage_of
-from migrations_app.readiness.verdict import finding_sort_key, hop_line, hop_lines, with_open_findings
+from migrations_app.readiness.verdict import (
+    finding_sort_key,
+    hop_line,
+    hop_lines,
+    with_missing_arrival,
+    with_open_findings,
+)
 
 FIRST_HOP = (0, 32)
 BEFORE_V1 = ("0.32", "0.33+")
@@ -214,7 +220,9 @@ def _report(known: _ClusterState, collected: CollectResult, *, findings: tuple[F
     current_line = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     hops = known.path.hops if known.path else ()
     lines_ahead = hop_lines([hop.name for hop in hops], findings)
-    if not hops and findings:
+    if hops:
+        current_line = with_missing_arrival(current_line, [found for found in findings if found.hop == hops[0].name])
+    elif findings:
         line_of_findings = hop_line(findings[0].hop, findings)
         current_line = (
             line_of_findings

@@ -119,6 +119,22 @@ def with_open_findings(current: HopLine | None, line: HopLine) -> HopLine:
     return replace(current, counts=line.counts, reasons=reasons)
 
 
+ARRIVAL_CHECKS = ("crds_match_controller", "one_controller_runs")
+"""The checks that fail while the CRDs or the pods of the running release are not all there."""
+
+
+def with_missing_arrival(current: HopLine | None, findings: Iterable[Finding]) -> HopLine | None:
+    """Returns the current hop's line, in progress while a check of the next hop finds that the running release has not
+    arrived."""
+    if current is None or current.verdict != "done":
+        return current
+    missing = [finding for finding in findings if finding.id in ARRIVAL_CHECKS and finding.status == "fail"]
+    if not missing:
+        return current
+    reasons = tuple(finding.summary for finding in missing)
+    return replace(current, verdict="in_progress", done_percent=min(99, current.done_percent), reasons=reasons)
+
+
 def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine, ...]:
     """Returns a line for each hop of a path, in order. A later hop is judged only by findings that no earlier hop
     has. It is never ready before the hops before it, and work that earlier hops still have to do does not count as

@@ -95,7 +95,7 @@ def workload(kind: str, name: str, *, namespace: str, replicas: int, pod: JsonMa
     """A Deployment, StatefulSet or DaemonSet whose replicas are all ready."""
     selector = {"matchLabels": {"app": name}} if "selector" not in more else {"matchLabels": more.pop("selector")}
     spec: JsonMap = {"selector": selector, "template": pod}
-    status: JsonMap = {"readyReplicas": replicas, "replicas": replicas}
+    status: JsonMap = {"readyReplicas": replicas, "replicas": replicas, "updatedReplicas": replicas}
     if kind == "DaemonSet":
         status = {"numberReady": replicas, "desiredNumberScheduled": replicas}
     else:

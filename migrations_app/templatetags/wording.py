@@ -254,6 +254,7 @@ REASONS: dict[str, str] = {
     "expired": _("List expired while paging (410)"),
     "garbled": _("Unexpected API response"),
     "server_failed": _("The API server failed"),
+    "stored_version_gone": _("Stored in a version that the CRD no longer has"),
     "address_refused": _("The address is not one that karpdash may contact"),
     "tls_refused": _("The server's certificate was not accepted"),
     "bad_kubeconfig": _("The kubeconfig can no longer be used"),

@@ -297,6 +297,19 @@ def test_a_controller_in_no_namespace_does_not_end_the_scan():  # T06
     assert [one.name for one in found.part("services").items] == ["mine"]
 
 
+def test_of_two_controllers_the_one_with_ready_pods_comes_first():
+    """After a move to another namespace the one that was left behind may be scaled to zero."""
+    moved = deployed(namespace="kube-system") | {"status": {"readyReplicas": 2}}
+    for left in (CONTROLLED, CONTROLLED | {"status": {"readyReplicas": 0}}):
+        found = controlled(left, moved, services=[]).part("controller")
+        assert [one.namespace for one in found.items] == ["kube-system", "karpenter"]
+    both = [one | {"status": {"readyReplicas": 1}} for one in (CONTROLLED, moved)]
+    assert [one.namespace for one in controlled(*both, services=[]).part("controller").items] == [
+        "karpenter",
+        "kube-system",
+    ]
+
+
 def test_of_a_controller_in_no_namespace_the_release_is_looked_for_in_all():
     cluster = Cluster({("apps", "v1", "deployments"): [deployed()]})
     collect(cluster, cluster="c")

@@ -1,5 +1,8 @@
 """Helm's records of two namespaces, one of which may not be read: told, and never taken for empty (R15)."""
 
+import base64
+import gzip
+import json
 from dataclasses import replace
 
 import msgspec
@@ -97,3 +100,22 @@ def test_a_crd_of_a_release_in_the_other_namespace_is_not_called_ownerless():
     other = [msgspec.structs.replace(one, namespace="elsewhere", crds=[]) for one in releases]
     assert judged(whole, Seen(tuple(other), "v1"))[OWNED] == "fail"
     assert judged(whole, Seen(tuple(other), "v1", (SET_ASIDE,)))[OWNED] == "pass"
+
+
+@pytest.mark.parametrize("status", ["pending-upgrade", "failed", "superseded"])
+def test_the_newest_revision_tells_whether_the_last_run_succeeded(status):
+    later = revised(RECORD, revision=8, status=status)
+    (found,) = collect(Guarded(objects={SECRETS: [RECORD, later]}), cluster="c").inventory.helm_releases.items
+    assert (found.revision, found.status) == (7, "deployed")
+    assert found.unfinished == ("" if status == "superseded" else status)
+    after = revised(RECORD, revision=9, status="deployed")
+    (found,) = collect(Guarded(objects={SECRETS: [RECORD, later, after]}), cluster="c").inventory.helm_releases.items
+    assert (found.revision, found.unfinished) == (9, "")
+
+
+def revised(record, *, revision, status):
+    body = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(record["data"]["release"]))))
+    body |= {"version": revision, "info": body["info"] | {"status": status}}
+    packed = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(body).encode()))).decode()
+    metadata = record["metadata"] | {"name": f"sh.helm.release.v1.karpenter.v{revision}", "uid": f"uid-{revision}"}
+    return record | {"metadata": metadata, "data": {"release": packed}}

@@ -141,6 +141,19 @@ def test_what_is_stored_in_both_versions_stays_unseen(server: ApiServer, api: Li
     assert isinstance(scan(api).inventory.nodepools, Unseen)
 
 
+def test_objects_of_a_version_that_the_crd_lacks_are_told_as_such(server: ApiServer, api: LiveApi) -> None:  # CRD-10
+    """v1beta1 was taken off the list of stored versions by hand, and the CRDs of 1.1 do not have it."""
+    load(server, "v0.37.8", conversion=NONE)
+    store(server, POOL)
+    for name in ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"):
+        server.store_versions(name, ["v1"])
+    load(server, "v1.1.9")
+    pools = scan(api).inventory.nodepools
+    assert isinstance(pools, Unseen)
+    assert pools.why == "stored_version_gone"
+    assert "karpenter.sh/v1beta1" in pools.detail
+
+
 @pytest.mark.parametrize("release", ["v0.37.8", "v1.0.14"])
 def test_without_conversion_objects_are_what_their_content_shows(  # D12
     server: ApiServer, api: LiveApi, release: str

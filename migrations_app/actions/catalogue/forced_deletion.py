@@ -13,6 +13,7 @@ from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
 from migrations_app.karpenter import kinds
+from migrations_app.karpenter.releases import serves
 
 GATE_SECONDS = 3600
 IRREVERSIBLE = "nothing undoes this: the object, its claims and its nodes are gone"
@@ -51,6 +52,7 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     for old_pool in chosen:
         old_nodes = _nodes_of(context.inventory, old_pool)
         if old_nodes:
+            _refuse_unserved(context, old_pool)
             _refuse_without_successor(context.inventory, old_pool, chosen=chosen)
         yield _delete(context, old_pool, many=len(old_nodes))
 
@@ -76,6 +78,16 @@ def _nodes_of(inventory: Inventory, old_pool: OldPool) -> tuple[NodeRemoval, ...
         for node_removal in removals
         if node_removal.owned.pool == old_pool.name and (node_removal.owned.owner == nodes.ALPHA) is is_alpha
     )
+
+
+def _refuse_unserved(context: PlanningContext, old_pool: OldPool) -> None:
+    """Raises Unavailable if the running release acts on no object of that generation: its claims would stay terminating
+    for ever, and its nodes would run on."""
+    running, kind = context.running.release, "Provisioner" if isinstance(old_pool, Provisioner) else "NodePool"
+    generations = ("alpha",) if isinstance(old_pool, Provisioner) else ("beta", "v1")
+    if running is not None and all(serves(running, generation) is False for generation in generations):
+        words = f"{running} acts on no {kind}: it would drain and end none of its nodes"
+        raise Unavailable(words, code="wrong_release")
 
 
 def _refuse_without_successor(inventory: Inventory, old_pool: OldPool, *, chosen: tuple[OldPool, ...]) -> None:

@@ -11,7 +11,7 @@ from migrations_app.actions.plan import Forecast, RolloutLimits
 from migrations_app.inventory.facts.ownership import OwnedNode, ownership
 from migrations_app.inventory.facts.workloads import blocking_field, covered
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import DisruptionBudget, Node, PodGroup
+from migrations_app.inventory.objects.karpenter import DisruptionBudget, Node, PodGroup, Workload
 from migrations_app.inventory.parts import Seen
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter import kinds, labels
@@ -135,12 +135,22 @@ def controllers_on(inventory: Inventory) -> frozenset[str]:
 
 
 def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
-    """Raises Unavailable with the nodes on which the controller runs: without it, no replacement is launched."""
+    """Raises Unavailable with the nodes on which the controller runs, and if it does not run at all: without it, no
+    node is drained and no replacement is launched."""
+    if names and all(map(_is_down, inventory.controller.items)) and inventory.controller.items:
+        raise Unavailable("no pod of the controller is ready: nothing drains or replaces nodes", code="no_controller")
     controller_nodes = sorted(controllers_on(inventory) & set(names), key=natural)
     if controller_nodes:
         raise Unavailable(
             f"the controller itself runs on {name_list(controller_nodes)}: move it first", code="controller_on_node"
         )
+
+
+def _is_down(workload: Workload) -> bool:
+    """Whether none of its pods is ready; False if its status does not count pods."""
+    status = workload.status
+    counted = status is not None and status.replicas is not None
+    return workload.spec.replicas == 0 or (counted and not (status and status.ready_replicas))
 
 
 def refuse_without_finalizer(removals: Iterable[NodeRemoval]) -> None:

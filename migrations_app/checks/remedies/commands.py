@@ -36,7 +36,7 @@ from migrations_app.inventory.facts.rbac import per_target
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject
-from migrations_app.karpenter.releases import as_tag
+from migrations_app.karpenter.releases import as_tag, crd_set
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
 from migrations_app.karpenter.versions import Release
 from migrations_app.manifests import JsonMap
@@ -207,10 +207,21 @@ def crd_chart_remedies(case: CheckContext, to: Release | None) -> tuple[Remedy, 
     change = HelmChange(
         chart=CRD_CHART, release=release, namespace=namespace, when="landing" if with_upgrade else "before",
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
+        needs=("stored_versions_clean",) if "v1beta1" in dropped_versions(case.inventory, version) else (),
     )  # fmt: skip
     by = controller.managed if controller else Managed("hand")
     remedies = crd_upgrade_remedies(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
     return tuple(replace(remedy, change=change) for remedy in remedies)
+
+
+def dropped_versions(inventory: Inventory, version: Release) -> frozenset[str]:
+    """The versions that are listed as stored and that the CRDs of that release lack: the API server refuses such CRDs.
+    kubernetes/apiextensions-apiserver@v0.30.0:pkg/apis/apiextensions/validation/validation.go."""
+    shipped = crd_set(version)
+    served = {row.name: row.served for row in shipped.crds} if shipped else {}
+    return frozenset(
+        one for crd in inventory.crds.items if crd.name in served for one in crd.stored if one not in served[crd.name]
+    )
 
 
 def crd_upgrade_remedies(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:

@@ -15,6 +15,7 @@ from migrations_app.checks.remedies.commands import (
     release_at_start,
 )
 from migrations_app.checks.remedies.crd_upgrade import crd_target
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option, pointer, words
 from migrations_app.checks.shell import note as remark
 from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
@@ -26,6 +27,8 @@ from migrations_app.inventory.facts.conversion_webhook import (
 )
 from migrations_app.inventory.objects.karpenter import CRD, Service
 from migrations_app.karpenter.hops import ALPHA_LEFT
+from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.versions import Release
 from migrations_app.manifests import JsonMap
 
 SERVICE = "spec.conversion.webhook.clientConfig.service"
@@ -45,15 +48,23 @@ def main_chart_fixes(case: CheckContext) -> tuple[Remedy, ...]:
 
 
 def chart_fixes(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
-    """Switches the webhook of the controller on where it is off, because no value of karpenter-crd makes it answer.
-    Otherwise sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
-    version."""
+    """Brings the CRDs of the running version where that converts nothing: no value makes it answer. Switches the
+    webhook of the controller on where it is off, because no value of karpenter-crd makes it answer. Otherwise sets the
+    Service in the values of karpenter-crd; without such a release, upgrades the chart to the running version."""
+    if _converts_nothing(case.running.release):
+        return crd_chart_remedies(case, release_at_start(case))
     if real is None and webhooks_off(installation(case.inventory), case.running.release):
         return main_chart_fixes(case)
     if crd_values(case.inventory) is not None:
         # Upgrading to the same chart would change nothing, because it keeps its values.
         return helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
     return crd_chart_remedies(case, release_at_start(case))
+
+
+def _converts_nothing(running: Release | None) -> bool:
+    """Whether the CRDs of that release have no conversion, and its controller has no webhook."""
+    shipped = crd_set(running) if running else None
+    return shipped is not None and not shipped.crd_chart_converts
 
 
 def patch_fixes(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
@@ -89,13 +100,26 @@ def diagnosis(case: CheckContext, evidence: Sequence[Evidence], *, real: Service
     codes = {conversion_mends[row.name].code for row in evidence if row.name in conversion_mends}
     if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
         return ()
-    home = ("kubectl", "-n", real.namespace)
     if codes == {CALLED_ALREADY}:
-        return _restart_remedies(case, home)
+        return _restart_remedies(case, ("kubectl", "-n", real.namespace))
+    return (look_behind(real),)
+
+
+def look_behind(real: Service) -> Remedy:
+    """Read-only commands that show why no pod is ready behind the controller's Service."""
+    home = ("kubectl", "-n", real.namespace)
     note = "What is behind the right Service is not ready: the controller's pods, by their events"
     ends = Observation(pipe=((*home, "describe", "service", no_option(real.name)),), notes=(note,))
     pods = Observation(pipe=((*home, "describe", "pods", "-l", "app.kubernetes.io/name=karpenter"),))
-    return (in_cluster(group(ends, pods)),)
+    return in_cluster(group(ends, pods))
+
+
+def who_converts(crds: Sequence[str]) -> Remedy:
+    """Read-only commands that show where these CRDs send their conversions, and which Services of Karpenter exist."""
+    note = "A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:"
+    looks = (read_command("kubectl", "get", "crd", name, "-o", "jsonpath={.spec.conversion}") for name in crds)
+    listens = read_command("kubectl", "get", "services,endpoints", "-A", "-l", "app.kubernetes.io/name=karpenter")
+    return in_cluster(group(*looks, listens, notes=(note,)))
 
 
 def _restart_remedies(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:

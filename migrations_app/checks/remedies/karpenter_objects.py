@@ -21,10 +21,12 @@ from migrations_app.checks.changes import (
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option, pointer
+from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 from migrations_app.inventory.parse import is_karpenter
+from migrations_app.karpenter.releases import serves
 from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 
 RESOURCES: Final = {
@@ -171,6 +173,25 @@ def remove_finalizers(
     look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
     targets = (*beside, *((ChangeTarget("Node", node.name, resource="node"), node) for node in nodes))
     return in_cluster(group(look, *(_without_finalizers(target, named_object) for target, named_object in targets)))
+
+
+def controller_task(case: CheckContext, evidence: Sequence[Evidence]) -> Remedy | None:
+    """A task after which a controller removes the finalizers itself, each after its instance has ended: start the one
+    that is scaled to zero, or take the upgrade again after a rollback. None if no controller will."""
+    controller, coming = installation(case.inventory), case.hop.release
+    if controller is None:
+        return None
+    what = ""
+    if controller.workload.spec.replicas == 0:
+        what = f"scale Deployment {controller.namespace}/{controller.name} up again"
+    elif all(row.kind == "NodePool" for row in evidence) and serves(coming, "beta"):
+        what = f"take the upgrade to {coming}, which acts on NodePools"
+    task = PersonTask(
+        what=f"{what}, and leave the finalizers to the controller",
+        why="without a finalizer the instance of a deleted object keeps running and is billed",
+        where="one_controller_runs, and the runbook of the upgrade",
+    )
+    return in_cluster(task) if what else None
 
 
 def _without_finalizers(target: ChangeTarget, named_object: NamedObject) -> Change:

@@ -9,17 +9,24 @@ from migrations_app.checks.remedies.karpenter_objects import delete_claims
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.ownership import TERMINATION
-from migrations_app.karpenter.versions import minor_order
+from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import KarpenterClaim
+from migrations_app.karpenter.versions import Release, minor_order
 
 FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
 LAST_OF_ALPHA, LAST_OF_BETA = (0, 32), (0, 37)
 """The last minors whose controller drains a Node of that generation without a claim and ends its instance.
 kubernetes-sigs/karpenter@v0.37.8:pkg/controllers/node/termination/controller.go."""
+_ENDED_AT_START = "Once the controller runs it may end any instance without a claim within minutes, and drains none"
+"""aws/karpenter-provider-aws: pkg/controllers/nodeclaim/garbagecollection/controller.go, from 0.28 on."""
 _NOTE = "Once a NodePool that fits these pods is ready and the old Provisioner is fenced, one node after the other"
 
 
 def delete_nodes(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
-    """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks."""
+    """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks. While no
+    controller runs, every node is one."""
+    if not any(workload.status and workload.status.ready_replicas for workload in case.inventory.controller.items):
+        return group(*(_drain(row.name) for row in evidence), notes=(_ENDED_AT_START,))
     names = _ended_by_controller(case)
     ends = [row for row in evidence if row.name in names]
     steps = [delete_claims(ends, needs=FIRST)] if ends else []
@@ -46,6 +53,36 @@ def _manual_deletion(name: str) -> PersonTask:
         where=f"kubectl drain {word(name)} --ignore-daemonsets --delete-emptydir-data; its spec.providerID in EC2",
         needs=FIRST,
         done=f"Node {name} is gone and its instance is terminated",
+    )
+
+
+def _drain(name: str) -> PersonTask:
+    return PersonTask(
+        what=f"drain {name} before the controller runs again, onto nodes of another kind",
+        why="where its pods go until then is a choice, and a claim that is gone cannot be written anew",
+        where=f"kubectl drain {word(name)} --ignore-daemonsets --delete-emptydir-data",
+        done=f"no pod but those of DaemonSets runs on {name}",
+    )
+
+
+def end_machines(inventory: Inventory, evidence: Sequence[Evidence], *, running: Release) -> Change:
+    """Manual tasks that end each Machine and its node, for a release that acts on no Machine."""
+    named = {row.name for row in evidence}
+    machines = [machine for machine in inventory.machines.items if machine.name in named]
+    note = f"{running} acts on no Machine: kubectl delete waits for ever. Each one by hand, or all with 0.32 again"
+    return group(*map(_manual_end, machines), notes=(note,))
+
+
+def _manual_end(machine: KarpenterClaim) -> PersonTask:
+    node = (machine.status and machine.status.node_name) or ""
+    drain = f"kubectl drain {word(node)} --ignore-daemonsets --delete-emptydir-data; " if node else ""
+    both = "Machine and Node" if node else "Machine"
+    return PersonTask(
+        what=f"{machine.name}: drain {node or 'its node'}, end its instance, then take the finalizers off {both}",
+        why="no controller that runs does any of this",
+        where=f"{drain}{machine.provider_id or 'its status.providerID'} in EC2",
+        needs=FIRST,
+        done=f"{both} are gone and the instance is terminated" if node else "the Machine is gone",
     )
 
 

@@ -1,16 +1,19 @@
 """Commands that show whether the controller has rewritten every stored object as v1, and the change that is safe only
 after that."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from migrations_app.checks.base import Remedy
-from migrations_app.checks.changes import Change, ObjectPatch, group
-from migrations_app.checks.remedies.commands import kubectl
+from migrations_app.checks.changes import Change, ObjectPatch, PersonTask, group
+from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.crd_upgrade import crd_target
-from migrations_app.checks.shell import words
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shell import no_option, words
 from migrations_app.karpenter import kinds
+from migrations_app.karpenter.releases import find
 
 REWRITTEN = "custom-columns=DONE:.metadata.annotations.karpenter\\.sh/stored-version-migrated"
+SERVED = "custom-columns=NAME:.metadata.name,VERSIONS:.spec.versions[*].name,STORED:.status.storedVersions"
 NOTHING_CONVERTS = "Right before the new CRDs, for nothing converts then: each line looks first that v1 alone is stored"
 
 
@@ -22,6 +25,20 @@ def all_rewritten(crd: str) -> tuple[tuple[str, ...], ...]:
         ("tr", "-d", "[:space:]"),
         ("grep", "-qx", "true"),
     )
+
+
+def serve_again(crds: Sequence[str]) -> Remedy:
+    """What makes objects readable again that are stored in a version which their CRDs lack."""
+    row = find("1.0")
+    release = row.newest_good if row else "1.0"
+    note = "Objects are stored in a version that the CRD lacks: until it is back, garbage collection waits everywhere"
+    look = read_command("kubectl", "get", "crd", *map(no_option, crds), "-o", SERVED, notes=(note,))
+    task = PersonTask(
+        what=f"install the CRDs and the controller of {release} again: it reads these objects and rewrites them",
+        why="the API server neither reads nor deletes what it cannot convert",
+        where="stored_versions_clean, once they are rewritten, and then this upgrade again",
+    )
+    return in_cluster(group(look, task))
 
 
 def only_v1_stored(crd: str) -> tuple[tuple[str, ...], ...]:

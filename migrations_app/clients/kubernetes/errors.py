@@ -102,6 +102,8 @@ def _absent(error_status: _ErrorStatus, request: ApiRequest) -> errors.NotServed
 
 
 def _failed(status: int, text: str, *, headers: Mapping[str, str], request: ApiRequest) -> HttpFailure:
+    if "convert CR from an invalid group/version" in text:
+        return HttpFailure(errors.ServerFailed(f"{request.what}: {text}", code=errors.STORED_VERSION_GONE))
     if "conversion webhook" in text or "conversion for" in text:
         failed = errors.ServerFailed(f"{request.what}: {text}", code=errors.CONVERSION_FAILED)
         return HttpFailure(failed)

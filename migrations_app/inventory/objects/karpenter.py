@@ -370,7 +370,7 @@ class HelmRelease(Projection, frozen=True):
     packaged: list[str] = []
     """Karpenter's own objects in the rendered manifest, as "karpenter.sh/v1beta1 NodePool"."""
     unfinished: str = ""
-    """The status of the newest revision while Helm is, or was stopped, in the middle of it."""
+    """The status of the newest revision if Helm is, or was stopped, in the middle of it, or failed."""
 
 
 class ServerVersion(Projection, frozen=True):

@@ -189,7 +189,11 @@ class JobTemplate(Projection, frozen=True):
 
 
 class WorkloadStatus(Projection, frozen=True):
+    replicas: int | None = None
+    """For a Deployment: the pods of all templates, older ones too."""
     ready_replicas: int | None = None
+    updated_replicas: int | None = None
+    """For a Deployment: the pods of the newest template. The API server leaves a 0 out."""
     desired_number_scheduled: int | None = None
     """For a DaemonSet: the nodes that should run its pod."""
     succeeded: int | None = None

@@ -77,6 +77,17 @@ def test_nothing_is_deleted_that_nobody_named():
     assert refused(alpha(POOL)) == ("nothing_chosen", "name the Provisioner or NodePool to delete")
 
 
+def test_a_release_that_does_not_act_on_the_pool_ends_none_of_its_nodes():
+    """As after an upgrade to 0.33 that left Machines, and after a rollback to 0.31 that left NodeClaims."""
+    both = (a_provisioner(), *machine(OLD, template="default"), POOL)
+    later = a_cluster("0.33.12", kubernetes="1.28").with_docs(*both)
+    words = "0.33.12 acts on no Provisioner: it would drain and end none of its nodes"
+    assert refused(later, provisioners=["web"]) == ("wrong_release", words)
+    back = a_cluster("0.31.5", kubernetes="1.27").with_docs(POOL, *a_claim(version="v1beta1"))
+    words = "0.31.5 acts on no NodePool: it would drain and end none of its nodes"
+    assert refused(back, nodepools=[POOL["metadata"]["name"]]) == ("wrong_release", words)
+
+
 def test_a_nodepool_goes_where_another_is_ready():
     (step,) = steps_of(ACTION, a_scene(current(a_pool(name="api"))), nodepools=["web"])
     assert bodies([step]) == [("delete", "NodePool web", {"propagationPolicy": "Foreground"})]

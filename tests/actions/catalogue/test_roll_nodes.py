@@ -8,6 +8,7 @@ from migrations_app.actions.conditions import Terminating
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import RolloutLimits
 from migrations_app.errors import InvalidInput
+from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.samples.kubernetes_objects import budget
 from tests.actions.on_server import (
@@ -22,7 +23,7 @@ from tests.actions.on_server import (
     taken_back,
 )
 from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
-from tests.builders.clusters import a_cluster
+from tests.builders.clusters import NODE, a_cluster
 from tests.builders.pods import OLD, OTHER, bare, pods
 from tests.builders.pools import a_pool, a_provisioner, a_template
 from tests.builders.pools import put as changed
@@ -208,6 +209,19 @@ def test_nodes_without_the_finalizer_are_never_deleted():  # A31
 def test_the_controller_keeps_its_node():
     own = pods(name="karpenter", labels={"app.kubernetes.io/name": "karpenter"})
     assert refused(alpha(*own))[0] == "controller_on_node"
+
+
+@pytest.mark.parametrize("replicas", [0, 2])
+def test_while_no_pod_of_the_controller_is_ready_no_node_is_deleted(replicas):
+    """A deleted node would wait for its drain, and nothing would launch another one."""
+    deployment = controller(Install(cluster="test", version="1.3.0"), [NODE])[0]
+    deployment["spec"]["replicas"], deployment["status"] = replicas, {"replicas": replicas}
+    made = [doc for one in NEW for doc in claim(one, node_class="default", version="v1")]
+    cluster = (
+        a_cluster("1.3.0", kubernetes="1.31").without("controller").with_docs(deployment, a_pool(name="api"), *made)
+    )
+    words = "no pod of the controller is ready: nothing drains or replaces nodes"
+    assert refused(cluster, pools=["api"]) == ("no_controller", words)
 
 
 def test_without_a_pool_to_take_over_nothing_of_old_is_rolled():

@@ -82,6 +82,15 @@ def test_a_failed_conversion_is_its_own_reason_and_asked_once() -> None:
     assert caught.value.message == f"nodepools.karpenter.sh: {text}"
 
 
+def test_a_stored_version_that_is_gone_is_its_own_reason_and_asked_once() -> None:
+    text = "request to convert CR from an invalid group/version: karpenter.sh/v1beta1"
+    body = json.dumps({"kind": "Status", "message": text}).encode()
+    failing = speaking(always(lambda wire: wire.answer(body, status="500 Oops")))
+    with failing as (transport, evil), pytest.raises(ServerFailed) as caught:
+        transport.get("/apis/karpenter.sh/v1/nodepools", verb="list")
+    assert (caught.value.code, len(evil.requests)) == ("stored_version_gone", 1)
+
+
 @pytest.mark.parametrize(
     "raw",
     [

@@ -5,7 +5,7 @@ from typing import cast
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.karpenter_objects import found_object, remove_finalizers, target_of
+from migrations_app.checks.remedies.karpenter_objects import controller_task, found_object, remove_finalizers, target_of
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.finalizers import WAITING, finalizer_nodes, first_finalizer, held_nodes, pool_of
 from migrations_app.inventory.inventory import Inventory
@@ -19,10 +19,7 @@ check = Check(
     title="Every finalizer has a controller that removes it",
     phase="cleanup",
     severity="warning",
-    why=(
-        "An object with an orphaned finalizer cannot be deleted: it stays terminating for ever, and a node never "
-        "finishes its drain."
-    ),
+    why="An object with an orphaned finalizer stays terminating for ever, and a node never finishes its drain.",
     how=(
         "Compares karpenter.sh/termination on nodes, by the generation of their labels, with the running version; "
         "without a controller also Karpenter's finalizers on Machines, NodeClaims and node classes."
@@ -52,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if not gone and None in acts:
             return (yield Unknown(f"which objects {running} acts on is not known"))
         if gone or (acts and not any(acts)):
-            seen = "no controller runs" if gone else f"{running} does not act on alpha"
+            seen = "no controller runs" if gone else f"{running} does not act on {generations[0]}"
             yield Evidence(kind=kind, name=name, path=NODE_PATH, seen=seen, wanted=WANTED, count=count)
     yield from others
 
@@ -71,6 +68,8 @@ def _other_objects(inventory: Inventory) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    if task := controller_task(case, evidence):
+        return (yield task)
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
     pools, inventory = {(row.kind, row.name) for row in evidence}, case.inventory
     objects = [(target_of(row), found_object(inventory, row)) for row in evidence]

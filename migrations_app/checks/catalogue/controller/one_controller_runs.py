@@ -1,4 +1,4 @@
-"""Fails if no Karpenter Deployment runs, if more than one does, or if replicas are not ready."""
+"""Fails unless there is exactly one Karpenter Deployment, and all its pods are ready and of its newest template."""
 
 from collections.abc import Iterator
 
@@ -14,19 +14,22 @@ check = Check(
     title="Exactly one Karpenter controller runs",
     phase="controller",
     severity="blocker",
-    why=(
-        "Two controllers manage the same instances against each other; without one no node is replaced, drained or "
-        "converted."
-    ),
-    how="Counts the Karpenter Deployments of all namespaces and their ready replicas.",
+    why="Two controllers, or two releases in one Deployment, work against each other; without one no node is replaced.",
+    how="Counts the Karpenter Deployments of all namespaces, their ready replicas, and pods of an older template.",
     reads=("controller",),
     says=(
         "{count} controller Deployment is missing, surplus or not ready",
         "{count} controller Deployments are surplus or not ready",
     ),
-    sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
+    sources=("aws/karpenter-provider-aws#7276", "kubernetes/kubectl@v0.30.0:pkg/polymorphichelpers/rollout_status.go"),
     remedy_tools=("kubectl",),
 )
+SURPLUS, STOPPED, OLDER = "metadata.namespace", "spec.replicas", "status.replicas"
+TASKS = {
+    SURPLUS: ("take its Helm release out, or the other one", "the cluster does not show which one manages the nodes"),
+    STOPPED: ("scale it up, or install its chart again", "how many replicas were meant stands in the Helm values"),
+    OLDER: ("let its new pods start, or roll the upgrade back with helm", "only their logs say what fails"),
+}
 
 
 @check.judge
@@ -35,39 +38,43 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not controllers:
         yield Evidence(kind="Deployment", name="karpenter", seen="absent", wanted="one Deployment with ready pods")
     for extra in controllers[1:]:
-        yield _evidence(
-            extra, path="metadata.namespace", seen=extra.namespace, wanted=f"only that in {controllers[0].namespace}"
-        )
+        yield _row(extra, SURPLUS, seen=extra.namespace, wanted=f"only that in {controllers[0].namespace}")
     for workload in controllers[:1]:
-        if workload.status is None:
-            yield Unknown(f"Deployment {workload.name}: status.readyReplicas is not there")
-            continue
-        ready, wanted = workload.status.ready_replicas or 0, workload.spec.replicas or 1
-        if workload.spec.replicas == 0 or ready < wanted:
-            yield _evidence(workload, path="status.readyReplicas", seen=str(ready), wanted=str(wanted))
+        yield from _replica_results(workload)
 
 
-def _evidence(workload: Workload, *, path: str, seen: str, wanted: str) -> Evidence:
-    return Evidence(
-        kind="Deployment", namespace=workload.namespace, name=workload.name, path=path, seen=seen, wanted=wanted
-    )
+def _replica_results(workload: Workload) -> Iterator[JudgeResult]:
+    status, wanted = workload.status, workload.spec.replicas or 1
+    if status is None:
+        return (yield Unknown(f"Deployment {workload.name}: status.readyReplicas is not there"))
+    if workload.metadata.deleting:
+        yield _row(workload, "metadata.deletionTimestamp", seen="being deleted", wanted="absent")
+    ready, older = status.ready_replicas or 0, (status.replicas or 0) - (status.updated_replicas or 0)
+    if workload.spec.replicas == 0:
+        yield _row(workload, STOPPED, seen="0", wanted="1 or more")
+    elif older > 0:
+        yield _row(workload, OLDER, seen=f"{older} of an older template, {ready} ready", wanted="the newest one alone")
+    elif ready < wanted:
+        yield _row(workload, "status.readyReplicas", seen=str(ready), wanted=str(wanted))
+
+
+def _row(workload: Workload, path: str, *, seen: str, wanted: str) -> Evidence:
+    home, name = workload.namespace, workload.name
+    return Evidence(kind="Deployment", namespace=home, name=name, path=path, seen=seen, wanted=wanted)
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    list_all = read_command("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter")
-    looks = (_described(row) if row.namespace else list_all for row in evidence)
-    extra = (_chosen(row) for row in evidence if row.path == "metadata.namespace")
-    yield in_cluster(group(*looks, *extra))
+    yield in_cluster(group(*dict.fromkeys(step for row in evidence for step in _steps(row))))
 
 
-def _described(row: Evidence) -> Observation:
-    return read_command("kubectl", "-n", no_option(row.namespace), "describe", "deployment", no_option(row.name))
-
-
-def _chosen(row: Evidence) -> PersonTask:
-    return PersonTask(
-        what=f"take the Helm release of {row.namespace}/{row.name} out, or the other one",
-        why="the cluster does not show which of the two manages the nodes",
-        where="the namespaces of both, and the events of the NodeClaims",
-    )
+def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
+    home, ours = ("kubectl", "-n", no_option(row.namespace)), ("-l", "app.kubernetes.io/name=karpenter")
+    if not row.namespace:
+        return (yield read_command("kubectl", "get", "deployments", "-A", *ours))
+    yield read_command(*home, "describe", "deployment", no_option(row.name))
+    if row.path == OLDER:
+        yield read_command(*home, "get", "replicasets,pods", *ours, "-o", "wide")
+    if row.path in TASKS:
+        what, why = TASKS[row.path]
+        yield PersonTask(what=f"Deployment {row.namespace}/{row.name}: {what}", why=why, where="its events and logs")

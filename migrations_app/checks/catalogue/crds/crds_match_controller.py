@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import crd_chart_remedies, release_at_start
+from migrations_app.checks.remedies.commands import crd_chart_remedies, dropped_versions, release_at_start
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import Crd, CrdSet
@@ -41,11 +41,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     coming = crd_set(case.hop.release)
     for row in shipped.crds:
         # Kinds without a generation (NodeOverlay...) belong to optional features, which are off by default.
-        if (
-            row.kind.generation
-            and not _same_versions(row, seen.get(row.name))
-            and not _matches_target(row, seen, coming=coming)
-        ):
+        same = _same_versions(row, seen.get(row.name)) or _matches_target(row, seen, coming=coming)
+        if row.kind.generation and not same:
             yield Evidence(
                 kind="CustomResourceDefinition",
                 name=row.name,
@@ -77,4 +74,7 @@ def _matches_target(row: Crd, seen: Mapping[str, CRD], *, coming: CrdSet | None)
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart_remedies(case, release_at_start(case))
+    running, coming = release_at_start(case) or case.hop.start, case.hop.release
+    # After a rollback too far: the API server refuses CRDs that lack a stored version, those of the target have it.
+    refused = dropped_versions(case.inventory, running) and not dropped_versions(case.inventory, coming)
+    yield from crd_chart_remedies(case, coming if refused else running)

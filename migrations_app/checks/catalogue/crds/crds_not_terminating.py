@@ -50,8 +50,8 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     save = Observation(pipe=(("kubectl", "get", no_option(kinds), "-o", "yaml"),), into="karpenter-objects.yaml")
     look = read_command("kubectl", "get", no_option(kinds), "-o", columns)
     task = PersonTask(
-        what="let the objects of these CRDs end, install the CRDs anew, then create what was saved",
-        why="a deletion cannot be taken back, and with the last object its CRD goes",
+        what="let the objects of these CRDs end, install the CRDs anew, then create the saved pools and classes",
+        why="with the last object its CRD goes; a claim that is created again launches an instance of its own",
         where="karpenter-objects.yaml, and the finalizers that hold each object",
     )
     yield in_cluster(group(save, look, task, notes=("Save what is left, then see which finalizers hold it",)))

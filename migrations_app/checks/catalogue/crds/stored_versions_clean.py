@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.stored_versions import all_rewritten
 from migrations_app.checks.shell import no_option
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import BETA_LEFT, hops_from
+from migrations_app.karpenter.versions import minor_order
 
 check = Check(
     __name__,
@@ -34,6 +35,7 @@ check = Check(
 )
 COLUMNS = "custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
 WATCH = "1.0.6 and later rewrite every object and then trim the list by themselves, with webhooks on. Watch it:"
+LATER = "Releases from 1.1 on rewrite nothing: roll the controller back to the latest 1.0. What is stored:"
 BY_HAND = (
     "By hand only after every object carries karpenter.sh/stored-version-migrated=true: each line looks first, and "
     "patches nothing where one lacks it or there is none"
@@ -60,9 +62,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    names = map(no_option, names_shown(evidence))
-    look = Observation(pipe=(("kubectl", "get", "crd", *names, "-o", COLUMNS),), notes=(WATCH,))
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    names, running = map(no_option, names_shown(evidence)), case.running.release
+    note = LATER if running and minor_order(running.minor) > (1, 0) else WATCH
+    look = Observation(pipe=(("kubectl", "get", "crd", *names, "-o", COLUMNS),), notes=(note,))
     steps = (
         ObjectPatch(
             target=crd_target(row.name), subresource="status", body={"status": {"storedVersions": ["v1"]}},

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import delete_claims
+from migrations_app.checks.remedies.lost_nodes import end_machines
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
+from migrations_app.karpenter.releases import serves
 
 KIND = kinds.MACHINE
 FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
@@ -49,6 +51,10 @@ def _remaining(inventory: Inventory) -> tuple[Evidence, ...]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    running = case.running.release
+    if running is not None and serves(running, "alpha") is False:
+        yield in_cluster(end_machines(case.inventory, evidence, running=running))
+        return
     note = "On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance"
     yield in_cluster(delete_claims(evidence, note, needs=FIRST))

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Observation, group
 from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
-from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.facts.controller import helm_release, installation
 
 check = Check(
     __name__,
@@ -50,9 +51,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 @check.advise
-def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    row = evidence[0]
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    row, record = evidence[0], helm_release(case.inventory)
     home, release = no_option(row.namespace), no_option(row.value("release"))
+    if record is not None and record.unfinished:
+        note = "The last run of Helm did not succeed: the record is that of the revision before (helm_runs_finished)"
+        yield in_cluster(read_command(*HELM, home, "history", release, "--max", "5", notes=(note,)))
+        return
     note = "Look for the image's tag or digest among the values, and take it out of the file of the next upgrade:"
     values_pipe = ((*HELM, home, "get", "values", release, "--all"), ("grep", "-nE", "tag:|digest:"))
     get_deployment = ("kubectl", "-n", home, "get", "deployment", no_option(row.name), "-o", "yaml")

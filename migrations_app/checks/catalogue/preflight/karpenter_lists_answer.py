@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.remedies.conversion_webhook import who_converts
 from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.remedies.stored_versions import serve_again
 from migrations_app.checks.shared.failed_lists import failed_lists, not_tried
 from migrations_app.checks.shell import no_option
-from migrations_app.errors import CONVERSION_FAILED
+from migrations_app.errors import CONVERSION_FAILED, STORED_VERSION_GONE
 from migrations_app.inventory.facts.conversion_webhook import conversion_repairs
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
@@ -35,6 +37,7 @@ check = Check(
     says=("Listing {name} fails", "Listing {count} kinds fails"),
     sources=(
         "kubernetes/kubernetes: CustomResourceDefinition versioning, webhook conversion",
+        "kubernetes-sigs/karpenter#1886",
         "aws/karpenter-provider-aws#6818",
     ),
     resolved_by=("mend_conversion",),
@@ -46,35 +49,32 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     parts = {name: case.inventory.part(name) for name in LISTS}
     for failed_list in failed_lists(parts):
-        kind, name = LISTS[failed_list.part].kind, _listed(failed_list.part)
-        row = Evidence(kind=kind, name=name, path="list", seen=failed_list.told, wanted="a list")
+        kind = LISTS[failed_list.part]
+        row = Evidence(kind=kind.kind, name=_listed(kind), path="list", seen=failed_list.told, wanted="a list")
         yield row.with_data(why=failed_list.why)
-    unclear = not_tried(parts)
-    if unclear:
+    if unclear := not_tried(parts):
         yield Unknown(f"cannot tell whether these lists answer: {', '.join(unclear)}")
 
 
-def _listed(name: str) -> str:
-    kind = LISTS[name]
+def _listed(kind: Kind) -> str:
     return kind.crd_name if kind.group else kind.plural
 
 
 @check.fixable
 def fixable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
-    possible_mends = conversion_repairs(case.inventory, case.running.release)
-    failing = (row.name for row in evidence if row.value("why") == CONVERSION_FAILED)
-    return any(name in possible_mends and possible_mends[name].strategy for name in failing)
+    repairs = conversion_repairs(case.inventory, case.running.release)
+    return any(name in repairs and repairs[name].strategy for name in _failed(evidence, CONVERSION_FAILED))
+
+
+def _failed(evidence: tuple[Evidence, ...], why: str) -> list[str]:
+    return [no_option(row.name) for row in evidence if row.value("why") == why]
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     lists = (read_command("kubectl", "get", no_option(row.name), "-A", "-o", "name") for row in evidence)
     yield in_cluster(group(*lists, notes=("What the server says of each list:",)))
-    unconverted = [no_option(row.name) for row in evidence if row.value("why") == CONVERSION_FAILED]
-    if unconverted:
-        note = "A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:"
-        crds = (
-            read_command("kubectl", "get", "crd", name, "-o", "jsonpath={.spec.conversion}") for name in unconverted
-        )
-        listens = read_command("kubectl", "get", "services,endpoints", "-A", "-l", "app.kubernetes.io/name=karpenter")
-        yield in_cluster(group(*crds, listens, notes=(note,)))
+    if gone := _failed(evidence, STORED_VERSION_GONE):
+        yield serve_again(gone)
+    if unconverted := _failed(evidence, CONVERSION_FAILED):
+        yield who_converts(unconverted)

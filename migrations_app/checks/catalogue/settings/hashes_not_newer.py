@@ -7,7 +7,7 @@ from migrations_app.checks.changes import Observation
 from migrations_app.checks.remedies.commands import chart_values, in_cluster
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.node_claims import drift_hashes
-from migrations_app.karpenter.releases import find, number
+from migrations_app.karpenter.releases import find, number, serves
 
 check = Check(
     __name__,
@@ -41,6 +41,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     if running is None or row is None:
         yield Unknown(f"which hashes the running release writes is not known: {case.running.how}")
+        return
+    if not any(serves(running, generation) for generation in ("beta", "v1")):
+        yield NotApplicable(f"{running} acts on no NodePool, and hashes none")
         return
     versions = dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(running), strict=True))
     for hashes in all_hashes:

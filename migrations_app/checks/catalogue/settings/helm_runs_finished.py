@@ -1,4 +1,4 @@
-"""Fails for each Helm release of Karpenter in which a run of Helm was begun and not finished."""
+"""Fails for each Helm release of Karpenter whose last run of Helm failed, or was begun and not finished."""
 
 from collections.abc import Iterator
 
@@ -19,22 +19,26 @@ from migrations_app.inventory.facts.controller import records_unread
 
 check = Check(
     __name__,
-    title="No run of Helm is unfinished",
+    title="The last run of Helm has succeeded",
     phase="controller",
     severity="warning",
     why=(
         "Helm refuses every upgrade of a release while its newest revision is pending: the upgrade stops between the "
-        "CRDs and the controller. A pipeline that was stopped leaves it so for good."
+        "CRDs and the controller. A pipeline that was stopped leaves it so for good. A run that failed leaves objects "
+        "of both revisions."
     ),
     how="Reads the status of the newest revision of the releases of both charts.",
     reads=("controller",),
-    says=("{count} Helm release is in the middle of a run", "{count} Helm releases are in the middle of a run"),
+    says=(
+        "{count} Helm release has a run that failed or did not end",
+        "{count} Helm releases have a run that failed or did not end",
+    ),
     sources=("helm/helm@v3.19.0:pkg/action/upgrade.go",),
     remedy_tools=("kubectl",),
 )
 
 
-HELM = ("helm", "-n")
+HELM, FAILED = ("helm", "-n"), "failed"
 
 
 @check.judge
@@ -65,8 +69,10 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
     home, name = no_option(row.namespace), no_option(row.name)
     yield Observation(pipe=((*HELM, home, "history", name, "--max", "5"),))
-    yield PersonTask(
-        what=f"wait for the run of release {row.name}, or take its pending revision back with helm rollback",
-        why="only who began the run knows whether it goes on",
-        where=f"helm -n {row.namespace} history {row.name}",
-    )
+    where = f"helm -n {row.namespace} history {row.name}"
+    if row.seen == FAILED:
+        what = f"upgrade release {row.name} again once the cause is gone, or roll it back with helm rollback"
+        yield PersonTask(what=what, why="what failed stands in its description and in the events", where=where)
+    else:
+        what = f"wait for the run of release {row.name}, or take its pending revision back with helm rollback"
+        yield PersonTask(what=what, why="only who began the run knows whether it goes on", where=where)

@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
@@ -6,6 +7,7 @@ from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders.clusters import (
     a_cluster,
     an_empty_cluster,
+    finding_of,
     reads,
     remedies,
     result_of,
@@ -117,6 +119,30 @@ def test_an_unknown_release_is_unknown():
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+
+
+def test_one_that_the_running_release_serves_waits_for_its_pods():
+    """The controller does not start; its webhooks answer once it does, so they are not deleted."""
+    stopped = hooked(replicas=0)
+    finding = finding_of(CHECK, "1.0", stopped)
+    row = msgspec.structs.replace(
+        stale("kube-system/karpenter: the Service has no ready endpoint"), wanted="a ready endpoint"
+    )
+    assert (finding.status, finding.evidence) == ("fail", (row,))
+    assert [one.how for one in finding.remedies] == ["kubectl"]  # no action either
+    assert finding.remedies[0].text.splitlines()[1:] == [
+        "kubectl -n kube-system describe service karpenter",
+        "kubectl -n kube-system describe pods -l app.kubernetes.io/name=karpenter",
+    ]
+
+
+def test_beside_one_that_waits_the_stale_one_is_deleted():
+    old = "defaulting.webhook.provisioners.karpenter.sh"
+    both = hooked(replicas=0).with_docs(admission_webhook(old, namespace="kube-system", mutating=True))
+    finding = finding_of(CHECK, "1.0", both)
+    deleted = [one.text for one in finding.remedies if "delete" in one.text]
+    assert deleted == [f"kubectl delete mutatingwebhookconfigurations {old}"]
+    assert "action" in {one.how for one in finding.remedies}
 
 
 def test_the_remedies_delete_by_kind():

@@ -114,3 +114,22 @@ def test_the_remedy_takes_them_off_claims_as_well():
 def test_nodes_that_a_controller_serves_keep_theirs():
     text = remedies(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA)))[0].text
     assert [line.split()[3] for line in text.splitlines() if line.startswith("kubectl patch")] == ["n1"]
+
+
+def test_a_controller_that_is_scaled_to_zero_takes_them_off_once_it_runs():
+    """Nothing shows that these objects are left over: their instances run, and so will the controller."""
+    (only,) = remedies(CHECK, "1.0", a_cluster(replicas=0).with_docs(a_claim_of_nobody(), *held(BETA)))
+    assert only.text.splitlines() == [
+        "# For a person: scale Deployment kube-system/karpenter up again, and leave the finalizers to the controller",
+        "# without a finalizer the instance of a deleted object keeps running and is billed",
+        "# Look at: one_controller_runs, and the runbook of the upgrade",
+    ]
+
+
+def test_after_a_rollback_to_alpha_the_nodes_of_node_pools_wait_for_the_upgrade():
+    cluster = a_cluster("0.31.5", kubernetes="1.27").with_docs(*held(BETA, BETA, ALPHA))
+    rows = (a_row("NodePool", "general", "0.31.5 does not act on beta", 2),)
+    assert result_of(CHECK, "0.32", cluster) == ("fail", "2 objects have orphaned finalizers", rows)
+    (only,) = remedies(CHECK, "0.32", cluster)
+    task = "take the upgrade to 0.32.10, which acts on NodePools, and leave the finalizers to the controller"
+    assert only.text.splitlines()[0] == f"# For a person: {task}"

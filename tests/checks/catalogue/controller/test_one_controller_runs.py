@@ -41,11 +41,64 @@ def test_a_second_one_in_another_namespace():
 
 @pytest.mark.parametrize(
     ("ready", "replicas", "seen", "wanted"),
-    [(1, 2, "1", "2"), (None, 2, "0", "2"), (0, 0, "0", "1"), (None, None, "0", "1")],
+    [(1, 2, "1", "2"), (None, 2, "0", "2"), (None, None, "0", "1")],
 )
 def test_replicas_that_are_not_ready(ready, replicas, seen, wanted):
     found = result_of(CHECK, "1.0", unready(ready, replicas))
     assert found[2] == (a_row("kube-system", "status.readyReplicas", seen, wanted),)
+
+
+def test_scaled_to_zero():
+    found = result_of(CHECK, "1.0", unready(0, 0))
+    assert found[2] == (a_row("kube-system", "spec.replicas", "0", "1 or more"),)
+
+
+def test_one_that_is_being_deleted():
+    """Its pods run until the deletion in the foreground, or that of its namespace, reaches them."""
+    docs = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    docs[0]["metadata"]["deletionTimestamp"] = "2026-10-01T10:00:00Z"
+    found = result_of(CHECK, "1.0", a_cluster().without("controller").with_docs(docs[0]))
+    assert found[2] == (a_row("kube-system", "metadata.deletionTimestamp", "being deleted", "absent"),)
+
+
+def rolled(**status: int):
+    """Two pods are wanted and ready; the other counts are as the Deployment controller tells them."""
+    docs = controller(Install(cluster="test", version="1.1.9"), [NODE])
+    docs[0]["status"] = {"readyReplicas": 2} | status
+    return a_cluster("1.1.9", kubernetes="1.31").without("controller").with_docs(docs[0])
+
+
+@pytest.mark.parametrize(
+    ("status", "seen"),
+    [
+        ({"replicas": 3, "updatedReplicas": 1}, "2 of an older template, 2 ready"),
+        ({"replicas": 3, "updatedReplicas": 2}, "1 of an older template, 2 ready"),
+        (
+            {"replicas": 2},
+            "2 of an older template, 2 ready",
+        ),  # the server leaves a 0 out: paused, for example
+    ],
+)
+def test_pods_of_an_older_template_still_run(status, seen):
+    row = a_row("kube-system", "status.replicas", seen, "the newest one alone")
+    found = result_of(CHECK, "1.14", rolled(**status))
+    assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
+
+
+@pytest.mark.parametrize("status", [{"replicas": 2, "updatedReplicas": 2}, {}])
+def test_all_pods_are_of_the_newest_template_or_are_not_counted(status):
+    assert result_of(CHECK, "1.14", rolled(**status)) == GOOD
+
+
+def test_the_remedy_of_a_stuck_rollout_looks_at_both_templates():
+    (one,) = without_changes(remedies(CHECK, "1.14", rolled(replicas=3, updatedReplicas=1)))
+    assert one.text.splitlines() == [
+        "kubectl -n kube-system describe deployment karpenter",
+        "kubectl -n kube-system get replicasets,pods -l app.kubernetes.io/name=karpenter -o wide",
+        "# For a person: Deployment kube-system/karpenter: let its new pods start, or roll the upgrade back with helm",
+        "# only their logs say what fails",
+        "# Look at: its events and logs",
+    ]
 
 
 def test_without_a_status_nobody_knows():

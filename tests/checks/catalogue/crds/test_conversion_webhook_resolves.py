@@ -1,10 +1,12 @@
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.catalogue.crds.conversion_webhook_resolves import check
 from migrations_app.checks.changes import HelmChange
+from migrations_app.inventory.facts.controller import CRD_CHART
 from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject, Unseen
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
@@ -18,6 +20,7 @@ from tests.builders.clusters import (
     result_of,
     result_without,
 )
+from tests.builders.newest import NEWEST_MINOR
 
 CHECK = "conversion_webhook_resolves"
 GOOD = ("pass", "The conversion webhook can be reached", ())
@@ -219,6 +222,31 @@ def test_where_the_controller_has_it_off_the_chart_of_the_controller_switches_it
     assert isinstance(first.change, HelmChange)
     assert (first.how, first.change.chart, first.change.given) == ("helm", "karpenter", {"webhook.enabled": "true"})
     assert first.change.when == when
+
+
+def test_a_release_that_converts_nothing_brings_its_own_crds():
+    """As an upgrade of the controller's chart to 1.1 alone leaves it: no value makes 1.1 answer a conversion."""
+    cluster = with_crds(
+        a_cluster("1.1.9", kubernetes="1.31"), version="1.0.14", stored=("v1",), service=("kube-system", "karpenter")
+    )
+    record = msgspec.structs.replace(
+        a_cluster().with_values({}, version="1.0.14").build().helm_releases.items[0], name=CRD_CHART, chart=CRD_CHART
+    )
+    (change,) = {one.change for one in remedies(CHECK, NEWEST_MINOR, cluster.with_items("helm_releases", record))}
+    assert isinstance(change, HelmChange)
+    assert (change.chart, change.version, change.given, change.needs) == (CRD_CHART, "1.1.9", {}, ())
+
+
+def test_crds_that_lack_a_stored_version_wait_until_it_is_off_the_list():  # CRD-08
+    cluster = with_crds(
+        a_cluster("1.1.9", kubernetes="1.31"),
+        version="1.0.14",
+        stored=("v1beta1", "v1"),
+        service=("kube-system", "karpenter"),
+    )
+    for found in (CHECK, "crds_match_controller"):
+        changes = [one.change for one in remedies(found, NEWEST_MINOR, cluster)]
+        assert {change.needs for change in changes if isinstance(change, HelmChange)} == {("stored_versions_clean",)}
 
 
 def test_the_remedy_follows_the_manager_of_the_crds():

@@ -84,3 +84,11 @@ def test_the_remedy_spells_the_chart_version_of_the_time():
     assert f"{upgrade}--namespace kube-system" in first.text
     assert isinstance(first.change, HelmChange)
     assert (first.change.chart, first.change.version, first.change.when) == ("karpenter-crd", "0.32.10", "before")
+
+
+def test_after_a_rollback_too_far_the_crds_of_the_target_are_brought():
+    """The API server refuses the CRDs of 0.33.0, which lack the stored v1; those of the latest patch serve it."""
+    left = crds(Crds(version="1.0.14", stored=("v1beta1", "v1")))
+    first = remedies(CHECK, "0.33+", a_cluster("0.33.0", kubernetes="1.28").without("crds").with_docs(*left))[0]
+    assert isinstance(first.change, HelmChange)
+    assert (first.change.version, first.change.when, first.change.needs) == ("0.33.12", "landing", ())

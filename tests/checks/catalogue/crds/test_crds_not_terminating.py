@@ -53,3 +53,6 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_saves_first():
     (remedy,) = remedies(CHECK, "1.0", a_dying(deletionTimestamp="2026-10-01T10:00:00Z")[0])
     assert remedy.text.splitlines()[1] == f"kubectl get {NAME} -o yaml > karpenter-objects.yaml"
+    task, reason = remedy.text.splitlines()[3:5]
+    assert task.endswith("install the CRDs anew, then create the saved pools and classes")
+    assert reason.endswith("a claim that is created again launches an instance of its own")

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.samples.installation import Crds, crds
 from tests.builders.clusters import (
     a_cluster,
     an_empty_cluster,
@@ -11,6 +12,7 @@ from tests.builders.clusters import (
     result_of,
     result_without,
 )
+from tests.builders.newest import NEWEST_MINOR
 
 CHECK = "stored_versions_clean"
 NAMES = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
@@ -78,4 +80,12 @@ def test_the_remedy_waits_before_it_patches():
         "tr -d '[:space:]' | grep -qx true && "
         f"kubectl patch crd {NAMES[0]} --subresource=status --type=merge -p "
         '\'{"status":{"storedVersions":["v1"]}}\''
+    )
+
+
+def test_a_release_after_1_0_rewrites_nothing():
+    shape = Crds(version="1.0.14", stored=("v1beta1", "v1"))
+    later = a_cluster("1.1.9", kubernetes="1.31").without("crds").with_docs(*crds(shape))
+    assert remedies(CHECK, NEWEST_MINOR, later)[0].text.splitlines()[0] == (
+        "# Releases from 1.1 on rewrite nothing: roll the controller back to the latest 1.0. What is stored:"
     )

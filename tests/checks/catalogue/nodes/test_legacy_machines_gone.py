@@ -73,3 +73,17 @@ def test_the_remedy_deletes_one_after_the_other():
             f"kubectl delete machines.karpenter.sh {OLD.claim}",
         ),
     )
+
+
+def test_where_no_controller_acts_on_machines_a_person_ends_them():
+    """From 0.33 on the finalizer is taken off by nobody, so a deletion waits for ever."""
+    made, node = machine(OLD, template="default")
+    (only,) = remedies(CHECK, "1.0", a_cluster("0.33.12", kubernetes="1.28").with_docs(made, node))
+    provider_id = made["status"]["providerID"]
+    task = f"{OLD.claim}: drain {OLD.node}, end its instance, then take the finalizers off Machine and Node"
+    assert only.text.splitlines() == [
+        "# 0.33.12 acts on no Machine: kubectl delete waits for ever. Each one by hand, or all with 0.32 again",
+        f"# For a person: {task}",
+        "# no controller that runs does any of this",
+        f"# Look at: kubectl drain {OLD.node} --ignore-daemonsets --delete-emptydir-data; {provider_id} in EC2",
+    ]

@@ -106,3 +106,15 @@ def test_a_node_that_nobody_ends_is_for_a_person(version, finalizer):
     assert isinstance(task, PersonTask)
     assert task.what == f"drain {NEW.node}, end its instance, then delete the Node"
     assert all(line.startswith("#") for line in remedy.text.splitlines())
+
+
+def test_while_no_controller_runs_the_pods_leave_before_it_ends_the_instances():
+    """As after the CRD of NodeClaims was deleted: the next controller finds instances without a claim."""
+    _, lost = claim(NEW, node_class="default", version="v1")
+    (only,) = remedies(CHECK, "1.1+", a_cluster("1.0.14", replicas=0).with_docs(lost))
+    assert only.text.splitlines() == [
+        "# Once the controller runs it may end any instance without a claim within minutes, and drains none",
+        f"# For a person: drain {NEW.node} before the controller runs again, onto nodes of another kind",
+        "# where its pods go until then is a choice, and a claim that is gone cannot be written anew",
+        f"# Look at: kubectl drain {NEW.node} --ignore-daemonsets --delete-emptydir-data",
+    ]

@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
@@ -10,6 +11,7 @@ from tests.builders.clusters import (
     result_without,
     without_changes,
 )
+from tests.builders.newest import NEWEST_MINOR
 
 CHECK = "image_matches_records"
 
@@ -60,3 +62,12 @@ def test_the_remedy_looks_for_the_pinned_tag():
             "kubectl -n karpenter get deployment karpenter -o yaml | grep -E 'image:|/version:'",
         ),
     )
+
+
+def test_where_the_last_run_of_helm_failed_its_history_is_looked_at():
+    """As `helm upgrade --wait` leaves it: the new image, and the record of the revision before."""
+    cluster = a_cluster("1.1.9", kubernetes="1.31").with_values({}, version="1.0.14")
+    (record,) = cluster.build().helm_releases.items
+    failed = msgspec.structs.replace(record, unfinished="failed")
+    found = remedies(CHECK, NEWEST_MINOR, cluster.without("helm_releases").with_items("helm_releases", failed))
+    assert [one.text.splitlines()[1:] for one in found] == [["helm -n kube-system history karpenter --max 5"]]

@@ -101,3 +101,16 @@ def test_a_broken_conversion_is_followed_to_its_service():
         "kubectl get crd nodeclaims.karpenter.sh -o 'jsonpath={.spec.conversion}'",
         "kubectl get services,endpoints -A -l app.kubernetes.io/name=karpenter",
     ]
+
+
+def test_objects_of_a_version_that_is_gone_need_it_again():  # CRD-10
+    lost = a_cluster("1.1.9", kubernetes="1.31").unseen("nodeclaims", why="stored_version_gone")
+    _, second = remedies(CHECK, NEWEST_MINOR, lost)
+    columns = "custom-columns=NAME:.metadata.name,VERSIONS:.spec.versions[*].name,STORED:.status.storedVersions"
+    assert second.text.splitlines() == [
+        "# Objects are stored in a version that the CRD lacks: until it is back, garbage collection waits everywhere",
+        f"kubectl get crd nodeclaims.karpenter.sh -o '{columns}'",
+        "# For a person: install the CRDs and the controller of 1.0.14 again: it reads these objects and rewrites them",
+        "# the API server neither reads nor deletes what it cannot convert",
+        "# Look at: stored_versions_clean, once they are rewritten, and then this upgrade again",
+    ]

@@ -35,6 +35,11 @@ def test_a_release_without_versions_knows_none():
     assert remedies(CHECK, "0.33+", cluster)[0].text.startswith("# 0.33.12 knows hash versions;")
 
 
+def test_after_a_rollback_to_alpha_nobody_reads_the_hashes():
+    cluster = hashed("0.31.5", here=("v1", "v1"), kubernetes="1.27")
+    assert result_of(CHECK, "0.32", cluster) == ("not_applicable", "0.31.5 acts on no NodePool, and hashes none", ())
+
+
 def test_what_is_no_version_is_unknown():
     why = f"NodePool general: metadata.annotations[{POOL}] is no version"
     assert result_of(CHECK, "1.0", hashed(here=("newest", "v2"))) == ("unknown", why, ())

@@ -3,7 +3,7 @@ from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.builders.clusters import a_cluster, finding_of, remedies, result_of, result_without
 
 CHECK = "helm_runs_finished"
-GOOD = ("pass", "No run of Helm is unfinished", ())
+GOOD = ("pass", "The last run of Helm has succeeded", ())
 
 
 def recorded(unfinished: str = ""):
@@ -22,10 +22,21 @@ def test_a_run_that_was_stopped():
     place = {"kind": "HelmRelease", "namespace": "kube-system", "name": "karpenter"}
     row = Evidence(**place, path="info.status", seen="pending-upgrade", wanted="deployed")
     cluster = recorded("pending-upgrade")
-    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 Helm release is in the middle of a run", (row,))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 Helm release has a run that failed or did not end", (row,))
     (given,) = remedies(CHECK, "1.0", cluster)
     assert "helm -n kube-system history karpenter --max 5" in given.text
     assert "helm rollback" in given.text
+
+
+def test_a_run_that_failed():
+    """As helm upgrade --wait leaves it where the new pods do not start."""
+    status, _, (row,) = result_of(CHECK, "1.0", recorded("failed"))
+    assert (status, row.seen) == ("fail", "failed")
+    (given,) = remedies(CHECK, "1.0", recorded("failed"))
+    assert given.text.splitlines()[1:3] == [
+        "# For a person: upgrade release karpenter again once the cause is gone, or roll it back with helm rollback",
+        "# what failed stands in its description and in the events",
+    ]
 
 
 def test_without_records():
