@@ -261,7 +261,7 @@ def test_the_first_remedy_says_what_to_do_and_the_second_is_the_document():
         "# Keep what the role has while a rollback is wanted: the document of 1.0 alone refuses every launch of "
         "0.33 to 0.37."
     )
-    words, name = shlex.split(create), "karpenter-test-1-0-14-needs-1"
+    words, name = shlex.split(create), "karpenter-test-eu-central-1-1-0-14-needs-1"
     assert words[:-1] == ["aws", "iam", "create-policy", "--policy-name", name, "--policy-document"]
     assert json.loads(words[-1]) == json.loads(body.text)
     assert attach == (
