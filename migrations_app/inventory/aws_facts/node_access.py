@@ -78,7 +78,7 @@ def _access(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
                 about="access",
                 role=role.name,
                 seen=_entries_text(role, cluster, seen=seen),
-                wanted=_needed_entry_text(cluster),
+                wanted=_needed_entry_text(cluster, has_entry=bool(role.access_entry.items)),
             )
 
 
@@ -92,9 +92,11 @@ def _entries_text(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
     return "; ".join(entries) or "no entry"
 
 
-def _needed_entry_text(cluster: EksCluster) -> str:
+def _needed_entry_text(cluster: EksCluster, *, has_entry: bool) -> str:
+    """What lets nodes of the role in; beside an access entry of the role, rows of aws-auth do not count."""
     entry = f"an access entry of type {' or '.join(sorted(NODE_ENTRIES))}" if cluster.asks_access_entries else ""
-    row = f"an aws-auth row without path, groups {' and '.join(sorted(NODE_GROUPS))}" if cluster.asks_aws_auth else ""
+    by_row = cluster.asks_aws_auth and not (entry and has_entry)
+    row = f"an aws-auth row without path, groups {' and '.join(sorted(NODE_GROUPS))}" if by_row else ""
     return f"{' or '.join(filter(None, (entry, row)))}. Else the kubelet is Unauthorized and never registers"
 
 
