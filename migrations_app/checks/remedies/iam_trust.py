@@ -8,7 +8,8 @@ from migrations_app.checks.base import CheckContext, Remedy
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import after_task, chart_values, in_aws
-from migrations_app.checks.render.aws_cli import command, compact
+from migrations_app.checks.render import aws_cli
+from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.shell import word
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.partitions import iam_region_of
@@ -51,30 +52,27 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
     undo = aws_call(*words, role.trust) if role.trust else None
     task = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
     provider = (PersonTask(what=task, where=PROVIDERS, aws=True),) if _provider(entry) else ()
-    room = _room(document, role_arn=role.arn)
+    shorter = _shortening(document, role_arn=role.arn)
+    room = (PersonTask(what=shorter, where="the trust policy of the role", aws=True),) if shorter else ()
     change = group(*provider, *room, aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
     yield in_aws(change)
     yield Remedy(how="iam", text=json.dumps(document, indent=2), change=change)
     yield terraform_remedy(change, _terraform(document, entry=entry, fit=fit))
 
 
-def _room(document: dict[str, Any], *, role_arn: str) -> tuple[PersonTask, ...]:
-    """The task to make the trust policy fit, if it is longer than IAM accepts by default."""
+def _shortening(document: dict[str, Any], *, role_arn: str) -> str:
+    """How to make the trust policy fit; empty if it is not longer than IAM accepts by default."""
     size, role = size_of(document), read_role_arn(role_arn)
     if size <= TRUST_LIMIT:
-        return ()
+        return ""
     which = ("--service-code", "iam", "--quota-code", TRUST_QUOTA)
     at = ("--region", iam_region_of(role.partition)) if role else ()
     wanted = ("--desired-value", str(TRUST_MOST))
-    raising = command("service-quotas", "request-service-quota-increase", *which, *at, *wanted)
+    raising = aws_cli.command("service-quotas", "request-service-quota-increase", *which, *at, *wanted)
     ask = f", or have AWS raise the quota of the length of trust policies: {raising}" if size <= TRUST_MOST else ""
     return (
-        PersonTask(
-            what=f"take out of the trust policy what is not needed{ask}",
-            why=f"it would have {size:,} characters, of {TRUST_LIMIT:,} that IAM takes by default",
-            where="the trust policy of the role",
-            aws=True,
-        ),
+        f"take out of the trust policy what is not needed: it would have {size:,} characters, of {TRUST_LIMIT:,} that"
+        f" IAM takes by default{ask}"
     )
 
 
