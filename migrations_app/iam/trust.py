@@ -83,6 +83,11 @@ def by_pod_identity(*, cluster: str, namespace: str, service_account: str, tagge
     )
 
 
+def by_ec2(service: str) -> RoleAssumption:
+    """EC2 for an instance whose profile has the role, under that name of the service."""
+    return RoleAssumption(kind="Service", principal=service, actions=("sts:AssumeRole",))
+
+
 def by_role(arn: str, *, tagged: bool, external_id: str = "") -> RoleAssumption:
     """Another role that assumes this one; with `tagged` it passes its session tags. It sends `external_id`, if that is
     known.

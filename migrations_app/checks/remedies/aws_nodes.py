@@ -10,11 +10,13 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, Observation, PersonTask, group
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
+from migrations_app.checks.remedies.iam_trust import WHOLE
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import no_option, word
 from migrations_app.iam.requirements.features import NODE_NEEDS
+from migrations_app.iam.trust import statements_of
 from migrations_app.inventory.aws_facts.node_access import JoinFault
 from migrations_app.inventory.objects.aws import AccessEntry, AwsSeen, InstanceProfile
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
@@ -143,6 +145,8 @@ def join_remedies(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
     place = seen.place
     if fault.about == "role":
         yield from role_remedies(fault.role, place)
+    elif fault.about == "trust":
+        yield from _trust_remedies(fault.role, seen)
     elif fault.about == "policy":
         change = _attach_policy(fault.role, fault.policy, place=place)
         yield in_aws(change)
@@ -151,6 +155,21 @@ def join_remedies(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
         yield from _access_entry_remedies(_role_arn(fault.role, seen), place, entries=_entries(fault.role, seen))
     else:
         yield _aws_auth_remedy(fault.role, place)
+
+
+def _trust_remedies(name: str, seen: AwsSeen) -> Iterator[Remedy]:
+    """Adds EC2 to the trust policy of the role."""
+    trust = next(
+        (role.trust for one in seen.node_roles.items if one.name == name for role in one.role.items if role.trust), ""
+    )
+    whole = _node_trust_policy(seen.place)
+    document = whole | {"Statement": [*statements_of(trust, name=name), *whole["Statement"]]} if trust else whole
+    words = ("iam", "update-assume-role-policy", "--role-name", name, "--policy-document")
+    undo = aws_call(*words, trust) if trust else None
+    change = group(aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
+    yield in_aws(change)
+    code = f"# aws_iam_role {name}\nassume_role_policy = {encoded(document)}"
+    yield terraform_remedy(change, code)
 
 
 def _access_entry_remedies(arn: str, place: AwsPlace, *, entries: Sequence[AccessEntry]) -> Iterator[Remedy]:

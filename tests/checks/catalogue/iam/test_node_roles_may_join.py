@@ -1,3 +1,5 @@
+import json
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -171,6 +173,45 @@ def test_an_entry_of_another_type_does_not_do():
     standard = Seen((AccessEntry(principal_arn=ARN, type="STANDARD"),))
     found = result_of(CHECK, "0.33+", shown(a_node_role(access_entry=standard), mode="API"))
     assert found == fault("access", "access entry of type STANDARD", ENTRY + ELSE)
+
+
+def trusting(*services, effect="Allow", name="KarpenterNodeRole-test", partition="aws"):
+    statement = {"Effect": effect, "Principal": {"Service": list(services)}, "Action": "sts:AssumeRole"}
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    role = aws_api.a_role(name, trust=trust)
+    return Seen((replace(role, arn=role.arn.replace("arn:aws:", f"arn:{partition}:")),))
+
+
+def test_a_role_that_does_not_trust_ec2():
+    """A role of pods or of Fargate in spec.role: the instance starts and has no credentials."""
+    cluster = shown(a_node_role(access_entry=LINUX, role=trusting("eks-fargate-pods.amazonaws.com")))
+    wanted = "sts:AssumeRole by ec2.amazonaws.com. Else instances have no credentials and never register"
+    assert result_of(CHECK, "0.33+", cluster) == fault("trust", "it trusts eks-fargate-pods.amazonaws.com", wanted)
+    steps = remedies(CHECK, "0.33+", cluster)[0].text.splitlines()[-1]
+    words = shlex.split(steps)
+    on = ["--role-name", "KarpenterNodeRole-test", "--policy-document"]
+    assert words[:-1] == ["aws", "iam", "update-assume-role-policy", *on]
+    assert [one["Principal"]["Service"] for one in json.loads(words[-1])["Statement"]] == [
+        ["eks-fargate-pods.amazonaws.com"],
+        "ec2.amazonaws.com",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "status"),
+    [
+        (trusting("ec2.amazonaws.com", "ssm.amazonaws.com"), "pass"),
+        (trusting("ec2.amazonaws.com.cn", partition="aws-cn"), "pass"),
+        (trusting("ec2.amazonaws.com", partition="aws-cn"), "pass"),
+        (trusting("ec2.amazonaws.com.cn"), "fail"),
+        (trusting("ec2.amazonaws.com", partition="aws-us-gov"), "pass"),
+        (trusting("ec2.amazonaws.com", partition="aws-iso"), "manual"),
+        (Seen((aws_api.a_role("KarpenterNodeRole-test", trust="{}"),)), "manual"),
+    ],
+)
+def test_how_a_trust_policy_may_call_ec2(role, status):
+    entry = a_node_role(access_entry=LINUX, role=role)
+    assert result_of(CHECK, "0.33+", shown(entry))[0] == status
 
 
 STANDARD = Seen((AccessEntry(principal_arn=ARN, type="STANDARD", groups=("ops",), username="nodes"),))
