@@ -192,6 +192,26 @@ def test_a_refusal_by_a_name_that_nobody_told_is_no_evidence():
     )
 
 
+@pytest.mark.parametrize("all_clusters", [False, True])
+def test_an_allow_for_a_name_that_nobody_told_is_no_proof(all_clusters):
+    text = document(EVERYTHING) if all_clusters else policy_for("0.37", "1.0")
+    given = a_role(text, found_by="given", arn="", role=Unseen("not_asked"), namespace="")
+    nameless = a_cluster("0.37.8", role="").build()
+    cluster = permitted("0.37.8", given)
+    cluster.build = lambda: replace(nameless, aws=replace(nameless.aws, controller_roles=Seen((given,))))
+    status, summary, evidence = result_of(CHECK, "1.0", cluster)
+    if all_clusters:
+        assert (status, summary, evidence) == GOOD
+    else:
+        assert (status, evidence) == ("unknown", ())
+        assert summary == (
+            "ec2:CreateFleet, ec2:CreateLaunchTemplate, ec2:CreateTags, ec2:DeleteLaunchTemplate, ec2:RunInstances, "
+            "ec2:TerminateInstances, eks:DescribeCluster, iam:AddRoleToInstanceProfile, iam:CreateInstanceProfile, "
+            "iam:DeleteInstanceProfile, iam:RemoveRoleFromInstanceProfile, iam:TagInstanceProfile: allowed for the "
+            "cluster test, and nothing tells the name of the cluster"
+        )
+
+
 def test_without_access_it_says_how_to_give_it():
     status, summary, _ = result_of(CHECK, "1.0", a_cluster("0.37.8"))
     assert status == "unknown"
