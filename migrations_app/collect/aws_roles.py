@@ -6,6 +6,7 @@ its service account's annotation or its settings. SimulatePrincipalPolicy is com
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from migrations_app.collect.aws_reader import AwsReading, boundary, each, part, policies, read_one, role_part
 from migrations_app.errors import ReadError
@@ -23,6 +24,7 @@ from migrations_app.inventory.aws_facts.permissions import requesting_roles
 from migrations_app.inventory.aws_facts.simulation import compared, questions, requests_to_simulate
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
+    Association,
     AwsRole,
     ControllerRole,
     CrossCheck,
@@ -100,7 +102,15 @@ def _access_entry(reading: AwsReading, role: Seen[AwsRole]) -> Part[AccessEntry]
 
 
 ASSUMED = "aws.assumeRoleARN"
-_Candidate = tuple[FoundBy, str, ServiceAccountRef]
+
+
+class _Candidate(NamedTuple):
+    """A role that the controller may use. `association` is the Pod Identity association that names it."""
+
+    found_by: FoundBy
+    arn: str
+    account: ServiceAccountRef
+    association: Association | None = None
 
 
 def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
@@ -122,13 +132,13 @@ def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
     assumed = setting(reading.inventory, ASSUMED)
     if isinstance(assumed, Unseen):
         bad.append(UnparsableObject("Deployment", "", "karpenter", "", f"assume-role setting: {assumed.detail}"))
-    candidates += [("assume_role", arn, ServiceAccountRef("", "", "")) for arn in assumed.items]
+    candidates += [_Candidate("assume_role", arn, ServiceAccountRef("", "", "")) for arn in assumed.items]
     return Seen(tuple(_read(reading, candidate) for candidate in candidates), None, tuple(bad))
 
 
 def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Candidate]:
     """The roles of one service account. If associations cannot be read, its annotation is used, with a doubt."""
-    annotated: list[_Candidate] = [("irsa", account.annotated, account)] if account.annotated else []
+    annotated = [_Candidate("irsa", account.annotated, account)] if account.annotated else []
     try:
         associated = list(_associated(reading, account))
     except ReadError as reason:
@@ -137,14 +147,25 @@ def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Candid
         doubt = UnparsableObject("PodIdentityAssociation", account.namespace, account.name, "", reason.message)
         return Seen(tuple(annotated), None, (doubt,))
     candidates = [*associated, *annotated]
-    return Seen(tuple(candidates)) if candidates else _from_environment(reading, account)
+    if not candidates:
+        return _from_environment(reading, account)
+    return Seen(tuple(candidates), None, tuple(_limits(associated)))
 
 
 def _associated(reading: AwsReading, account: ServiceAccountRef) -> Iterator[_Candidate]:
     for association in reading.api.associations(namespace=account.namespace, service_account=account.name):
-        yield "pod_identity", association.role_arn, account
+        yield _Candidate("pod_identity", association.role_arn, account, association)
         if association.target_role_arn:
-            yield "pod_identity_target", association.target_role_arn, account
+            yield _Candidate("pod_identity_target", association.target_role_arn, account, association)
+
+
+def _limits(associated: Sequence[_Candidate]) -> Iterator[UnparsableObject]:
+    """The associations whose own policy limits the role: what the role's policies allow may not be allowed then."""
+    for association in {one.association.id: one.association for one in associated if one.association}.values():
+        if association.limited:
+            why = f"the policy of association {association.id} limits the role, and is not evaluated"
+            place = association.namespace, association.service_account
+            yield UnparsableObject("PodIdentityAssociation", *place, "", why)
 
 
 def _from_environment(reading: AwsReading, account: ServiceAccountRef) -> Part[_Candidate]:
@@ -152,21 +173,23 @@ def _from_environment(reading: AwsReading, account: ServiceAccountRef) -> Part[_
     if "AWS_ACCESS_KEY_ID" in environment:
         return Unseen("not_asked", "the controller has access keys in its environment; their owner is not known")
     arn = environment.get("AWS_ROLE_ARN", "")
-    return Seen((("environment", arn, account),) if arn else ())
+    return Seen((_Candidate("environment", arn, account),) if arn else ())
 
 
 def _read(reading: AwsReading, candidate: _Candidate) -> ControllerRole:
-    found_by, arn, account = candidate
+    arn, account, association = candidate.arn, candidate.account, candidate.association
     parsed = read_role_arn(arn)
     role = role_part(reading, parsed) if parsed else Unseen("bad_name", f"{arn[:100]!r} is not the ARN of a role")
     return ControllerRole(
-        found_by=found_by,
+        found_by=candidate.found_by,
         arn=arn,
         role=role,
         policies=policies(reading, role),
         boundary=boundary(reading, role),
         namespace=account.namespace,
         service_account=account.name,
+        session_tags=association is None or association.session_tags,
+        external_id=association.external_id if association else "",
     )
 
 

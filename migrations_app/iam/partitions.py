@@ -32,6 +32,16 @@ PARTITIONS = (
     Partition(name="aws-iso-f", regions=r"us-isof-.+", iam_region="us-isof-south-1", dns_suffix="csp.hci.ic.gov"),
     Partition(name="aws-eusc", regions=r"eusc-.+", iam_region="eusc-de-east-1", dns_suffix="amazonaws.eu"),
 )
+_EC2 = ("ec2.amazonaws.com",)
+_EC2_OF = {
+    "aws": _EC2,
+    "aws-us-gov": _EC2,
+    "aws-cn": (*_EC2, "ec2.amazonaws.com.cn"),
+}
+"""The names of EC2 in trust policies, of the partitions where they are known.
+
+Source: aws/karpenter-provider-aws#6839, terraform-aws-modules/terraform-aws-eks#3422.
+"""
 _BY_NAME = {partition.name: partition for partition in PARTITIONS}
 _COMMERCIAL = PARTITIONS[0]
 
@@ -49,6 +59,11 @@ def partition_of(region: str) -> str:
 def iam_region_of(partition: str) -> str:
     """The region in which IAM answers in that partition; that of `aws` for a partition that is not known."""
     return _BY_NAME.get(partition, _COMMERCIAL).iam_region
+
+
+def ec2_services_of(partition: str) -> tuple[str, ...]:
+    """The names by which a trust policy may call EC2 there, the usual one last; empty if that is not known."""
+    return _EC2_OF.get(partition, ())
 
 
 def dns_suffix_of(partition: str) -> str:

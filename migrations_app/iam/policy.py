@@ -250,7 +250,12 @@ def _conditions(block: object, where: str) -> tuple[PolicyCondition, ...]:
         raise InvalidPolicy("is no object", where=f"{where}.Condition")
     conditions = []
     for operator, keys in block.items():
-        if not isinstance(keys, dict):
+        placeholder = text_of(keys)
+        if placeholder is not None and "${" in placeholder:
+            # A function in place of the keys, as the CDK writes them (CfnJson): only the stack knows what they are.
+            conditions.append(PolicyCondition(operator=operator, key=placeholder, values=(placeholder,)))
+            continue
+        if placeholder is not None or not isinstance(keys, dict):
             raise InvalidPolicy("is no object", where=f"{where}.Condition.{operator[:60]}")
         for key, values in keys.items():
             place = f"{where}.Condition.{operator[:60]}.{key[:80]}"

@@ -17,18 +17,23 @@ from migrations_app.iam.three_valued_logic import Tri, any_of
 
 AUDIENCE = "sts.amazonaws.com"
 POD_IDENTITY = "pods.eks.amazonaws.com"
+NAMESPACE_TAG = "aws:RequestTag/kubernetes-namespace"
+EXTERNAL_ID = "sts:ExternalId"
 PrincipalKind = Literal["Federated", "Service", "AWS"]
 _ROOT = ":root"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoleAssumption:
-    """One way to assume a role: the principal, the API calls, and their context keys."""
+    """One way to assume a role: the principal, the API calls, and their context keys. With `untagged` the session has
+    no tags; otherwise it may have more than the context states.
+    """
 
     kind: PrincipalKind
     principal: str
     actions: tuple[str, ...]
     context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    untagged: bool = False
 
     def statement(self, conditions: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The statement that admits exactly this."""
@@ -58,24 +63,40 @@ def by_token(provider_arn: str, subject: str) -> RoleAssumption:
     )
 
 
-def by_pod_identity(*, cluster: str, namespace: str, service_account: str) -> RoleAssumption:
-    """A pod through an EKS Pod Identity association; the agent tags its session, so both calls must be allowed."""
+def by_pod_identity(*, cluster: str, namespace: str, service_account: str, tagged: bool = True) -> RoleAssumption:
+    """A pod through an EKS Pod Identity association; the agent tags its session, so both calls must be allowed, unless
+    the association has its session tags switched off.
+
+    Source: Amazon EKS API Reference, PodIdentityAssociation (disableSessionTags).
+    """
+    if not tagged:
+        return RoleAssumption(kind="Service", principal=POD_IDENTITY, actions=("sts:AssumeRole",), untagged=True)
     return RoleAssumption(
         kind="Service",
         principal=POD_IDENTITY,
         actions=("sts:AssumeRole", "sts:TagSession"),
         context={
-            "aws:RequestTag/kubernetes-namespace": (namespace,),
+            NAMESPACE_TAG: (namespace,),
             "aws:RequestTag/kubernetes-service-account": (service_account,),
             "aws:RequestTag/eks-cluster-name": (cluster,),
         },
     )
 
 
-def by_role(arn: str, *, tagged: bool) -> RoleAssumption:
-    """Another role that assumes this one; with `tagged` it passes its session tags."""
+def by_ec2(service: str) -> RoleAssumption:
+    """EC2 for an instance whose profile has the role, under that name of the service."""
+    return RoleAssumption(kind="Service", principal=service, actions=("sts:AssumeRole",))
+
+
+def by_role(arn: str, *, tagged: bool, external_id: str = "") -> RoleAssumption:
+    """Another role that assumes this one; with `tagged` it passes its session tags. It sends `external_id`, if that is
+    known.
+
+    Source: Amazon EKS API Reference, PodIdentityAssociation (externalId).
+    """
     actions = ("sts:AssumeRole", "sts:TagSession") if tagged else ("sts:AssumeRole",)
-    return RoleAssumption(kind="AWS", principal=arn, actions=actions, context={"aws:PrincipalArn": (arn,)})
+    context = {"aws:PrincipalArn": (arn,)} | ({EXTERNAL_ID: (external_id,)} if external_id else {})
+    return RoleAssumption(kind="AWS", principal=arn, actions=actions, context=context)
 
 
 def admits(text: str, entry: RoleAssumption, *, name: str) -> Evaluation:
@@ -156,7 +177,8 @@ def _answer(
     action: str, entry: RoleAssumption, *, named_statements: Sequence[tuple[PolicyStatement, Tri]]
 ) -> Evaluation:
     """The evaluation; certain only if it is the same for the best and the worst reading of unclear principals."""
-    request = IamRequest(action=action, resource="*", context=entry.context)
+    tags: dict[str, str] | None = {} if entry.untagged else None
+    request = IamRequest(action=action, resource="*", context=entry.context, request_tags=tags)
     kindest = [statement for statement, named in named_statements if named or (named is None and statement.allow)]
     strictest = [statement for statement, named in named_statements if named or (named is None and not statement.allow)]
     best, worst = (evaluate(request, [_policy(statements)]) for statements in (kindest, strictest))

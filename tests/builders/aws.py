@@ -60,6 +60,12 @@ def by_class(name: str = "default", path: str = "spec.role") -> NamedBy:
     return NamedBy(kind="EC2NodeClass", name=name, path=path)
 
 
+BY_EC2 = (
+    '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},'
+    '"Action":"sts:AssumeRole"}]}'
+)
+
+
 def a_node_role(
     name: str = "KarpenterNodeRole-test",
     *,
@@ -70,7 +76,7 @@ def a_node_role(
     """Returns an existing role with managed policies of AWS and `own` ones, and no access entry."""
     attached = [AttachedPolicy(name=one, arn=f"arn:aws:iam::aws:policy/{one}") for one in policies]
     attached += [AttachedPolicy(name=one, arn=f"arn:aws:iam::{ACCOUNT}:policy/{one}") for one in own]
-    usual = {"role": Seen((a_role(name),)), "policies": Seen(tuple(attached)), "inline": Seen(())}
+    usual = {"role": Seen((a_role(name, trust=BY_EC2),)), "policies": Seen(tuple(attached)), "inline": Seen(())}
     return NodeRole(name=name, **(usual | {"access_entry": Seen(()), "named_by": (by_class(),)} | parts))
 
 

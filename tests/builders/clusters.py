@@ -173,7 +173,7 @@ class ACluster:
         }
         if "pods" not in self._bad:
             found["pods"] = self._fold.seen("v1")
-        aws = NO_AWS if self._aws is None else AwsSeen(place=PLACE, **self._aws)
+        aws = NO_AWS if self._aws is None else AwsSeen(**{"place": PLACE} | self._aws)
         return Inventory(cluster="test", taken_at=NOW, aws=aws, **(found | self._instead))
 
     def _file(self, doc: JsonMap) -> None:

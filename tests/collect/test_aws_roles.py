@@ -1,10 +1,12 @@
 """Which role the controller works as: associations, annotations, settings, and what cannot be told."""
 
+from dataclasses import replace
+
 import pytest
 
 from migrations_app.collect.aws import collect_aws
 from migrations_app.errors import Forbidden
-from migrations_app.inventory.aws_facts.permissions import requesting_roles
+from migrations_app.inventory.aws_facts.permissions import permissions, requesting_roles
 from migrations_app.inventory.aws_facts.simulation import Reply
 from migrations_app.inventory.objects.aws import Association, CrossCheck
 from migrations_app.inventory.parts import NOT_ASKED, Seen, UnparsableObject, Unseen
@@ -15,10 +17,10 @@ HOME = ("kube-system", "karpenter")
 EVERYTHING = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}'
 
 
-def associated(role="by-association", target=""):
+def associated(role="by-association", target="", **more):
     arn = role_arn(target) if target else ""
     one = Association(
-        id="a-1", namespace=HOME[0], service_account=HOME[1], role_arn=role_arn(role), target_role_arn=arn
+        id="a-1", namespace=HOME[0], service_account=HOME[1], role_arn=role_arn(role), target_role_arn=arn, **more
     )
     return {HOME: [one]}
 
@@ -46,6 +48,22 @@ def test_an_association_with_a_target_leads_there():
     found = roles(FakeAws(associated=associated(target="target")))
     assert told(found) == [("pod_identity", "by-association"), ("pod_identity_target", "target")]
     assert [one.found_by for one in requesting_roles(found.items)] == ["pod_identity_target"]
+
+
+def test_what_an_association_says_about_sessions_is_kept_with_its_roles():
+    api = FakeAws(associated=associated(target="target", session_tags=False, external_id="x-1"))
+    assert [(one.session_tags, one.external_id) for one in roles(api).items] == [(False, "x-1"), (False, "x-1")]
+    assert [(one.session_tags, one.external_id) for one in roles(annotated="by-annotation").items] == [(True, "")]
+
+
+@pytest.mark.parametrize("target", ["", "target"])
+def test_the_policy_of_an_association_leaves_open_what_its_role_may_do(target):
+    account = service_account()
+    inventory = an_inventory(controller=(controller(),), controller_accounts=(account,))
+    seen = collect_aws(FakeAws(associated=associated(target=target, limited=True)), inventory, releases=())
+    why = "the policy of association a-1 limits the role, and is not evaluated"
+    assert seen.controller_roles.quarantined == (UnparsableObject("PodIdentityAssociation", *HOME, "", why),)
+    assert permissions(replace(inventory, aws=seen)) == Unseen("unreadable", f"karpenter: {why}")
 
 
 def test_an_association_of_another_account_counts_for_nothing():

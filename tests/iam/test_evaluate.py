@@ -225,3 +225,17 @@ def test_a_placeholder_in_the_resource_leaves_doubt_and_is_named(request_of, pol
 def test_each_verdict_is_one_of_three_decisions(verdict):
     expected = {"allowed": "allowed", "unknown": "cannot tell"}.get(verdict.value, "denied")
     assert verdict.decision == expected
+
+
+@pytest.mark.parametrize("effect", ["Allow", "Deny"])
+@pytest.mark.parametrize(
+    "operator", ["StringEquals", "StringEqualsIfExists", "StringNotEquals", "ForAllValues:StringEquals"]
+)
+@pytest.mark.parametrize("keys", [{"Fn::GetAtt": ["Owned", "Value"]}, {"Fn::If": ["A", {}, {}]}, "${Owned.Value}"])
+def test_keys_that_only_the_stack_knows_leave_doubt(request_of, policy, allow, effect, operator, keys):
+    doubtful = {"Effect": effect, "Action": "ec2:*", "Resource": "*", "Condition": {operator: keys}}
+    others = [policy(allow("*"))] if effect == "Deny" else []
+    answer = evaluate(request_of(request_tags={"a": "b"}), [policy(doubtful), *others])
+    assert answer.verdict is RequestVerdict.UNKNOWN
+    assert "holds a placeholder without a value" in answer.because
+    assert len(oddities(policy(doubtful))) == 2

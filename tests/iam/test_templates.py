@@ -115,6 +115,19 @@ def test_passing_is_judged_for_the_role_of_the_template(role, verdict):
     assert found.get("iam:PassRole") == verdict
 
 
+def test_conditions_that_the_stack_makes_are_read_and_leave_doubt():
+    """The CDK puts keys with a name of the stack into a resource of their own (CfnJson)."""
+    owned = {"StringEquals": {"Fn::GetAtt": ["Owned", "Value"]}, "StringLike": {"ec2:ResourceTag/a": "*"}}
+    document = DOCUMENT | {
+        "Statement": [{"Effect": "Allow", "Action": "ec2:TerminateInstances", "Resource": "*", "Condition": owned}]
+    }
+    texts = read(resources(P=("Policy", {"PolicyDocument": document, "Roles": ["Karpenter"]})))
+    policies = [parse_policy(text, name=name) for name, text in texts.items()]
+    site = AwsSite(cluster="dev", account="111122223333", region="eu-west-1", extra_tags={"a": "b"})
+    found = {gap.action: gap.verdict for gap in find_gaps(policies, release="1.0.14", site=site).gaps}
+    assert found["ec2:TerminateInstances"] is RequestVerdict.UNKNOWN
+
+
 def test_without_the_role_in_the_template_its_placeholder_is_filled_as_ever():
     document = DOCUMENT | {"Statement": [PASSING]}
     found = read(resources(P=("ManagedPolicy", {"PolicyDocument": document})))

@@ -10,16 +10,20 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, Observation, PersonTask, group
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
+from migrations_app.checks.remedies.iam_trust import WHOLE
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import no_option, word
 from migrations_app.iam.requirements.features import NODE_NEEDS
+from migrations_app.iam.trust import statements_of
 from migrations_app.inventory.aws_facts.node_access import JoinFault
-from migrations_app.inventory.objects.aws import AwsSeen, InstanceProfile
+from migrations_app.inventory.objects.aws import AccessEntry, AwsSeen, InstanceProfile
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.karpenter import labels
+
+OTHER_TYPE = "EKS does not change the type of an access entry; access policies of the one that is deleted go with it"
 
 
 def instance_tag_remedies(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
@@ -141,25 +145,56 @@ def join_remedies(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
     place = seen.place
     if fault.about == "role":
         yield from role_remedies(fault.role, place)
+    elif fault.about == "trust":
+        yield from _trust_remedies(fault.role, seen)
     elif fault.about == "policy":
         change = _attach_policy(fault.role, fault.policy, place=place)
         yield in_aws(change)
         yield terraform_remedy(change, _attachment_code(fault.role, fault.policy, place=place))
     elif any(cluster.asks_access_entries for cluster in seen.cluster.items):
-        yield from _access_entry_remedies(_role_arn(fault.role, seen), place)
+        yield from _access_entry_remedies(_role_arn(fault.role, seen), place, entries=_entries(fault.role, seen))
     else:
         yield _aws_auth_remedy(fault.role, place)
 
 
-def _access_entry_remedies(arn: str, place: AwsPlace) -> Iterator[Remedy]:
-    where = ("--region", place.region, "--cluster-name", place.cluster)
-    deletion = aws_call("eks", "delete-access-entry", *where, "--principal-arn", arn)
-    change = aws_call(
-        "eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX", undo=deletion
+def _trust_remedies(name: str, seen: AwsSeen) -> Iterator[Remedy]:
+    """Adds EC2 to the trust policy of the role."""
+    trust = next(
+        (role.trust for one in seen.node_roles.items if one.name == name for role in one.role.items if role.trust), ""
     )
+    whole = _node_trust_policy(seen.place)
+    document = whole | {"Statement": [*statements_of(trust, name=name), *whole["Statement"]]} if trust else whole
+    words = ("iam", "update-assume-role-policy", "--role-name", name, "--policy-document")
+    undo = aws_call(*words, trust) if trust else None
+    change = group(aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
+    yield in_aws(change)
+    code = f"# aws_iam_role {name}\nassume_role_policy = {encoded(document)}"
+    yield terraform_remedy(change, code)
+
+
+def _access_entry_remedies(arn: str, place: AwsPlace, *, entries: Sequence[AccessEntry]) -> Iterator[Remedy]:
+    """A new access entry for the role. EKS keeps one entry for a role and does not change its type, so an entry of
+    another type is deleted first."""
+    on = ("--region", place.region, "--cluster-name", place.cluster, "--principal-arn", arn)
+    deletion = aws_call("eks", "delete-access-entry", *on)
+    creation = aws_call("eks", "create-access-entry", *on, "--type", "EC2_LINUX", undo=deletion)
+    before = [replace(deletion, undo=_creation_of(entry, on)) for entry in entries]
+    change = group(*before, creation, notes=(OTHER_TYPE,) if before else ())
     yield in_aws(change)
     arguments = {"cluster_name": place.cluster, "principal_arn": arn, "type": "EC2_LINUX"}
     yield terraform_remedy(change, hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
+
+
+def _creation_of(entry: AccessEntry, on: Sequence[str]) -> AwsCall:
+    """The call that makes an access entry as it was; access policies are associated with it by a person."""
+    groups = ("--kubernetes-groups", *entry.groups) if entry.groups else ()
+    username = ("--username", entry.username) if entry.username and entry.type == "STANDARD" else ()
+    kind = ("--type", entry.type) if entry.type else ()
+    return aws_call("eks", "create-access-entry", *on, *kind, *groups, *username)
+
+
+def _entries(role: str, seen: AwsSeen) -> tuple[AccessEntry, ...]:
+    return tuple(entry for one in seen.node_roles.items if one.name == role for entry in one.access_entry.items)
 
 
 def show_access_entry(role: str, place: AwsPlace) -> Iterator[Remedy]:

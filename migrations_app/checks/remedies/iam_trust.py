@@ -8,11 +8,14 @@ from migrations_app.checks.base import CheckContext, Remedy
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import after_task, chart_values, in_aws
+from migrations_app.checks.render import aws_cli
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.shell import word
 from migrations_app.errors import InvalidInput
+from migrations_app.iam.partitions import iam_region_of
 from migrations_app.iam.policy import WITH_VARIABLES
-from migrations_app.iam.trust import AUDIENCE, RoleAssumption, statements_of, subject_of
+from migrations_app.iam.requirements.remedies import size_of
+from migrations_app.iam.trust import AUDIENCE, EXTERNAL_ID, NAMESPACE_TAG, RoleAssumption, statements_of, subject_of
 from migrations_app.inventory.aws_facts.names import controller_accounts
 from migrations_app.inventory.aws_facts.trust import Fit
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
@@ -21,6 +24,9 @@ WHOLE = "The document is the whole trust policy: an update replaces what is ther
 PROVIDERS = "aws iam list-open-id-connect-providers"
 ADVISED = "kube-system"
 """The namespace in which the guides install Karpenter from 0.33 on; before, Karpenter had its own namespace."""
+TRUST_LIMIT = 2_048
+"""Characters of a trust policy without white space, unless AWS raised the quota; it does up to 4,096 at least."""
+TRUST_QUOTA, TRUST_MOST = "L-C07B4B0D", 4_096
 ANNOTATION = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
 
 
@@ -45,23 +51,50 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
     words = ("iam", "update-assume-role-policy", "--role-name", role.name, "--policy-document")
     undo = aws_call(*words, role.trust) if role.trust else None
     task = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
-    tasks = (PersonTask(what=task, where=PROVIDERS, aws=True),) if _provider(entry) else ()
-    change = group(*tasks, aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
+    provider = (PersonTask(what=task, where=PROVIDERS, aws=True),) if _provider(entry) else ()
+    shorter = _shortening(document, role_arn=role.arn)
+    room = (PersonTask(what=shorter, where="the trust policy of the role", aws=True),) if shorter else ()
+    change = group(*provider, *room, aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
     yield in_aws(change)
     yield Remedy(how="iam", text=json.dumps(document, indent=2), change=change)
     yield terraform_remedy(change, _terraform(document, entry=entry, fit=fit))
 
 
+def _shortening(document: dict[str, Any], *, role_arn: str) -> str:
+    """How to make the trust policy fit; empty if it is not longer than IAM accepts by default."""
+    size, role = size_of(document), read_role_arn(role_arn)
+    if size <= TRUST_LIMIT:
+        return ""
+    which = ("--service-code", "iam", "--quota-code", TRUST_QUOTA)
+    at = ("--region", iam_region_of(role.partition)) if role else ()
+    wanted = ("--desired-value", str(TRUST_MOST))
+    raising = aws_cli.command("service-quotas", "request-service-quota-increase", *which, *at, *wanted)
+    ask = f", or have AWS raise the quota of the length of trust policies: {raising}" if size <= TRUST_MOST else ""
+    return (
+        f"take out of the trust policy what is not needed: it would have {size:,} characters, of {TRUST_LIMIT:,} that"
+        f" IAM takes by default{ask}"
+    )
+
+
 def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
     """The conditions with the service accounts to admit: if Karpenter has its own namespace, also the one in
-    kube-system, where it is to move."""
-    if entry.kind != "Federated":
-        return {}
-    issuer = entry.principal.partition(":oidc-provider/")[2]
-    spaces = dict.fromkeys((fit.role.namespace, ADVISED))
-    subjects = [subject_of(space, fit.role.service_account) for space in spaces]
-    admitted: Any = subjects if len(subjects) > 1 else subjects[0]
-    return {"StringEquals": {f"{issuer}:sub": admitted, f"{issuer}:aud": AUDIENCE}}
+    kube-system, where it is to move. A session without tags shows no service account."""
+    account, spaces = fit.role.service_account, list(dict.fromkeys((fit.role.namespace, ADVISED)))
+    keys: dict[str, Any] = {}
+    match entry.kind:
+        case "Federated":
+            issuer = entry.principal.partition(":oidc-provider/")[2]
+            keys = {f"{issuer}:sub": _thin([subject_of(space, account) for space in spaces]), f"{issuer}:aud": AUDIENCE}
+        case "Service":
+            keys = {key: values[0] for key, values in entry.context.items() if values[0]}
+            keys |= {NAMESPACE_TAG: _thin(spaces)} if keys else {}
+        case "AWS":
+            keys = {key: values[0] for key, values in entry.context.items() if key == EXTERNAL_ID}
+    return {"StringEquals": keys} if keys else {}
+
+
+def _thin(values: list[str]) -> str | list[str]:
+    return values if len(values) > 1 else values[0]
 
 
 def _provider(entry: RoleAssumption) -> str:

@@ -18,6 +18,7 @@ from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter.release_facts import RULES
 
 RETENTION = "300"
+LONGEST_RULE = 64
 ONE_MORE = "The policy that is there, with one statement more; where a statement denies it, that one has to go instead"
 
 
@@ -31,7 +32,7 @@ def queue_creation(name: str, place: AwsPlace) -> Iterator[Remedy]:
     words = (*at, "--queue-name", name, "--attributes", json.dumps(attributes))
     steps = [aws_call("sqs", "create-queue", *words, undo=deletion)]
     for rule in RULES:
-        of, to = f"{place.cluster}-{rule.id}", ("--targets", f"Id=karpenter,Arn={arn}")
+        of, to = _rule_name(place.cluster, rule.id), ("--targets", f"Id=karpenter,Arn={arn}")
         off = aws_call("events", "delete-rule", *at, "--name", of)
         out = aws_call("events", "remove-targets", *at, "--rule", of, "--ids", "karpenter")
         steps.append(aws_call("events", "put-rule", *at, "--name", of, "--event-pattern", rule.pattern, undo=off))
@@ -41,6 +42,11 @@ def queue_creation(name: str, place: AwsPlace) -> Iterator[Remedy]:
     about = note(f"With its rules: modules/karpenter of terraform-aws-modules/eks, queue_name = {name}")
     block = hcl("aws_sqs_queue", name, arguments=settings | {"policy": encoded(policy)})
     yield terraform_remedy(group(*steps), f"{about}\n{block}")
+
+
+def _rule_name(cluster: str, rule: str) -> str:
+    """The name of a rule; EventBridge takes 64 characters, a cluster may have 100."""
+    return f"{cluster[: LONGEST_RULE - len(rule) - 1]}-{rule}"
 
 
 def policy_remedies(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> Iterator[Remedy]:

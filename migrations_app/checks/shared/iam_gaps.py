@@ -13,6 +13,7 @@ from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.iam.requirements.requests import probes_for
 from migrations_app.iam.requirements.required_request import RequiredRequest
 from migrations_app.inventory.aws_facts.permissions import (
+    CLUSTER_NAME,
     NODE_ROLE,
     Permissions,
     RolePolicies,
@@ -232,6 +233,23 @@ def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] |
         if NODE_ROLE in role_gaps.seen.untold and not is_refused:
             yield Unknown(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)
             return
+
+
+def allowed_by_name(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
+    """An Unknown for each role if nothing tells the cluster's name and actions are allowed only for the cluster that
+    the policies name: it may be another one."""
+    for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
+        seen, release = role_gaps.seen, role_gaps.report.release
+        if CLUSTER_NAME not in seen.untold:
+            continue
+        another = replace(seen, site=replace(seen.site, cluster=f"not-{seen.site.cluster}"))
+        refused, elsewhere = (
+            {gap.action for gap in one.report(role_gaps.role, release).gaps if gap.required == "always"}
+            for one in (seen, another)
+        )
+        if actions := sorted(elsewhere - refused):
+            why = f"allowed for the cluster {seen.site.cluster}, and nothing tells the {CLUSTER_NAME}"
+            yield Unknown(f"{', '.join(actions)}: {why}"[:_LONGEST])
 
 
 def contradictions(case: CheckContext) -> Iterator[JudgeResult]:

@@ -14,7 +14,13 @@ from migrations_app.iam.evaluate import RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled, parse_policy
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, closing, fitted, size_of
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, answers_at_hop, statements_for
-from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED, Permissions, RolePolicies, permissions
+from migrations_app.inventory.aws_facts.permissions import (
+    MOST_ATTACHED,
+    REGION,
+    Permissions,
+    RolePolicies,
+    permissions,
+)
 from migrations_app.inventory.objects.aws import ControllerRole
 from migrations_app.karpenter.versions import minor_order
 from migrations_app.manifests import JsonMap
@@ -53,12 +59,19 @@ def placed_policies(case: CheckContext) -> PlacedPolicies:
     rooms = {role.role.arn: _RoleRoom(role.role) for role in seen.roles}
     placed: dict[tuple[str, PolicyPart], tuple[PlacedPolicy, ...]] = {}
     for part, arn, release, documents in _documents(case, seen):
-        stem = f"karpenter-{seen.site.cluster}-{release}-{part}"
+        stem = f"karpenter-{_place_name(seen)}-{release}-{part}"
         placed[arn, part] = tuple(
             PlacedPolicy(name=names.take(stem), document=document, place=rooms[arn].take(size_of(document)))
             for document in documents
         )
     return placed
+
+
+def _place_name(seen: Permissions) -> str:
+    """The cluster and its region: an account may have clusters of one name in several regions, and all its policies
+    share their names. Without the region if that is not known."""
+    known = () if REGION in seen.untold else (seen.site.region,)
+    return "-".join((seen.site.cluster, *known))
 
 
 def of_release(placed: PlacedPolicies, role: RolePolicies) -> list[tuple[PlacedPolicy, ...]]:
@@ -138,16 +151,16 @@ def _boundary(role: RolePolicies, seen: Permissions) -> Sequence[IamPolicy] | No
 
 class _FreeNames:
     """Generates unused policy names. Each name is returned once, because all policies of an account share their
-    names."""
+    names, in which IAM does not distinguish capital letters."""
 
     def __init__(self, names: set[str]) -> None:
-        self._taken = names
+        self._taken = {name.lower() for name in names}
 
     def take(self, stem: str) -> str:
         number = 1
-        while (name := _NO_NAME.sub("-", f"{stem}-{number}")[-_LONGEST_NAME:]) in self._taken:
+        while (name := _NO_NAME.sub("-", f"{stem}-{number}")[-_LONGEST_NAME:]).lower() in self._taken:
             number += 1
-        self._taken.add(name)
+        self._taken.add(name.lower())
         return name
 
 

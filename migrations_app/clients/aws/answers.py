@@ -100,6 +100,9 @@ def association(document: AwsAnswer) -> Association:
         service_account=document["serviceAccount"],
         role_arn=document.get("roleArn", ""),
         target_role_arn=document.get("targetRoleArn", ""),
+        external_id=document.get("externalId", ""),
+        session_tags=not document.get("disableSessionTags", False),
+        limited=bool(document.get("policy")),
     )
 
 

@@ -47,6 +47,13 @@ class RefusedRequest:
         """
         return self.applies or self.probe.features == (Feature.SNAPSHOTS,)
 
+    @property
+    def is_stubborn(self) -> bool:
+        """Whether no added statement lifts it: a Deny applies, or it is not known whether one does."""
+        statement, verdict = self.answer.statement, self.answer.verdict
+        doubtful_deny = verdict is RequestVerdict.UNKNOWN and statement is not None and not statement.allow
+        return doubtful_deny or verdict is RequestVerdict.DENIED
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
@@ -68,6 +75,11 @@ class Gap:
     boundary: Annotated[
         BoundaryAnswer, Meta(description="`refused` if the permissions boundary has to be extended as well.")
     ] = ""
+
+    @property
+    def is_closable(self) -> bool:
+        """Whether an added statement lifts a refusal of it."""
+        return any(refusal.is_closed and not refusal.is_stubborn for refusal in self.refusals)
 
     def as_json(self) -> dict[str, Any]:
         """The entry in the format of the command, the API and snapshots."""

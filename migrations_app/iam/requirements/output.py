@@ -199,13 +199,14 @@ class PolicyRemedy:
             code = as_terraform(documents, release=self.report.release, role=role)
             return [about, "# beside the module's block, which is taken to be named karpenter:", code]
         if setting.variable == "iam_policy_statements":
-            return [about, as_module_statements(needed, major=version[0])]
+            return [about, _BESIDE_OTHERS, as_module_statements(needed, major=version[0])]
         return [about, f"{setting.variable} = {setting.value}"]
 
 
 _SAME_MODULE = (
     "# Keep this version of the module during the hop: the document of another may refuse the running release."
 )
+_BESIDE_OTHERS = "# If the module's block sets iam_policy_statements already, add these to its list."
 
 
 def _after_hop(setting: ModuleSetting) -> list[str]:

@@ -24,7 +24,8 @@ INLINE_LIMIT = 10240
 
 @dataclass(frozen=True, kw_only=True)
 class Closing:
-    """Statements to add, and refusals that no added statement fixes: explicit denies and the permissions boundary.
+    """Statements to add, and refusals that no added statement fixes: explicit denies, also those of which it is not
+    known whether they apply, and the permissions boundary.
 
     `bounded` are all refusals that the permissions boundary does not let through, also those that a statement has to
     be added for.
@@ -48,10 +49,10 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
     refusals = [
         request for gap in gaps if conditional or gap.required == "always" for request in _counted(gap, conditional)
     ]
-    stubborn = tuple(refusal for refusal in refusals if refusal.answer.verdict is RequestVerdict.DENIED)
+    stubborn = tuple(refusal for refusal in refusals if refusal.is_stubborn)
     by_grant: dict[StatementGrant, tuple[set[str], set[str]]] = {}
     for refusal in refusals:
-        if refusal.answer.verdict is not RequestVerdict.DENIED:
+        if not refusal.is_stubborn:
             actions, kinds = by_grant.setdefault(_grant_for(refusal, report.minor, site=site), (set(), set()))
             actions.add(refusal.probe.action)
             kinds.add(refusal.probe.kind)

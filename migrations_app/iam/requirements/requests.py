@@ -144,37 +144,39 @@ def _launches() -> Iterator[RequiredRequest]:
                 yield _step_of(owner, step)
 
 
-def _rehearsals_and_rare_launches() -> Iterator[RequiredRequest]:
+_REHEARSAL_IDS = {"fleet-fleet": "dry-run-fleet", "run-instance": "dry-run-instances"}
+
+
+def _rehearsals() -> Iterator[RequiredRequest]:
+    """The creations of an on-demand launch, each with its tags, as the validation of a node class makes them from 1.3.
+
+    Source: v1.3.0, v1.14.1:pkg/controllers/nodeclass/validation.go (CreateFleet, CreateLaunchTemplate, RunInstances)
+    """
+    for step in _STEPS:
+        if step.tags == "sent" and step.resource is not _SPOT_REQUEST:
+            yield RequiredRequest(
+                id=_REHEARSAL_IDS.get(step.name, f"dry-run-{step.name}"),
+                span=Span((1, 3)),
+                action=step.action,
+                resource=step.resource,
+                mode="nodepool",
+                capability="validation",
+                features=(Feature.DRY_RUN,),
+                request_tags=V1_DRY_RUN,
+                context=(("ec2:CreateAction", step.creating),) if step.creating else (),
+                spec_tags=True,
+            )
+
+
+def _rare_launches() -> Iterator[RequiredRequest]:
+    reservation, group = _HERE + "capacity-reservation/cr-0123456789abcdef0", _HERE + "placement-group/pg"
+    run, fleet = "ec2:RunInstances", "ec2:CreateFleet"
     rare = (
-        ("dry-run-fleet", (1, 3), "validation", "ec2:CreateFleet", _HERE + "fleet/*", Feature.DRY_RUN),
-        ("dry-run-instances", (1, 3), "validation", "ec2:RunInstances", _HERE + "instance/*", Feature.DRY_RUN),
-        (
-            "run-reservation",
-            (1, 3),
-            "capacity-reservation",
-            "ec2:RunInstances",
-            _HERE + "capacity-reservation/cr-0123456789abcdef0",
-            Feature.RESERVATIONS,
-        ),
-        (
-            "run-placement-group",
-            (1, 11),
-            "placement-group",
-            "ec2:RunInstances",
-            _HERE + "placement-group/pg",
-            Feature.PLACEMENT_GROUPS,
-        ),
-        (
-            "fleet-placement-group",
-            (1, 11),
-            "placement-group",
-            "ec2:CreateFleet",
-            _HERE + "placement-group/pg",
-            Feature.PLACEMENT_GROUPS,
-        ),
+        ("run-reservation", (1, 3), "capacity-reservation", run, reservation, Feature.RESERVATIONS),
+        ("run-placement-group", (1, 11), "placement-group", run, group, Feature.PLACEMENT_GROUPS),
+        ("fleet-placement-group", (1, 11), "placement-group", fleet, group, Feature.PLACEMENT_GROUPS),
     )
     for name, since, capability, action, resource, feature in rare:
-        rehearsal = feature is Feature.DRY_RUN
         yield RequiredRequest(
             id=name,
             span=Span(since),
@@ -183,8 +185,6 @@ def _rehearsals_and_rare_launches() -> Iterator[RequiredRequest]:
             mode="nodepool",
             capability=capability,
             features=(feature,),
-            request_tags=V1_DRY_RUN if rehearsal else None,
-            spec_tags=rehearsal,
         )
 
 
@@ -256,12 +256,14 @@ def _profile(
 def _profiles() -> Iterator[RequiredRequest]:
     """Instance profiles: created by the controller from 0.32, tagged with the cluster from 1.0, with a
     path from 1.7. AWS authorises the tags of a creation call as iam:TagInstanceProfile, too, and refuses the creation
-    without it.
+    without it. From 1.7 profiles are read without a path, too: those that 1.6 or older made, and a new name before
+    the profile is made, which AWS knows by its name alone. Each refusal but NoSuchEntity ends the reconciliation.
 
     Sources: CreateInstanceProfileInput with Tags in pkg/providers/instanceprofile/instanceprofile.go at v0.32.0,
-    v0.37.8, v1.0.14, v1.1.9, v1.6.8, v1.7.0, v1.14.1; openshift/installer#7843.
+    v0.37.8, v1.0.14, v1.1.9, v1.6.8, v1.7.0, v1.14.1; openshift/installer#7843; for reading, Create and Get there and
+    pkg/controllers/nodeclass/instanceprofile.go at v1.7.0, v1.14.1.
     """
-    yield _profile("ip-get", Span((0, 32), (1, 6)), action="GetInstanceProfile")
+    yield _profile("ip-get", Span((0, 32)), action="GetInstanceProfile")
     yield _profile("ip-get-path", Span((1, 7)), action="GetInstanceProfile")
     eras = (
         ("beta", "create-beta", Span((0, 32), (0, 37)), BETA_PROFILE),
@@ -304,7 +306,8 @@ def _profiles() -> Iterator[RequiredRequest]:
 
 PROBES: tuple[RequiredRequest, ...] = (
     *_launches(),
-    *_rehearsals_and_rare_launches(),
+    *_rehearsals(),
+    *_rare_launches(),
     *_on_existing_instances(),
     *(read.probe for read in READS),
     *(row.probe for row in SERVICE_ACTIONS),

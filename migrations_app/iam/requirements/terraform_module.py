@@ -98,13 +98,15 @@ def module_version(text: str) -> ModuleVersion:
 
 
 def module_settings(report: GapReport, version: ModuleVersion, *, crowded: bool = False) -> tuple[ModuleSetting, ...]:
-    """What to do in this version of the module for the gaps of a report, what may be set only after the hop last.
+    """What to do in this version of the module for the gaps of a report that statements close; last what may be set
+    only after the hop.
 
     Nothing that is set before the hop takes away what the running release has. `crowded`: the additions do not fit
     into a managed policy beside what the role has.
     """
     gaps = (*report.gaps, *report.legacy_gaps)
-    actions = tuple(dict.fromkeys(gap.action for gap in gaps if gap.required == "always"))
+    closable = (gap for gap in gaps if gap.required == "always" and gap.is_closable)
+    actions = tuple(dict.fromkeys(gap.action for gap in closable))
     settings = [setting for row in _ROWS if (setting := _from_row(row, actions, minor=report.minor, version=version))]
     now = [setting for setting in settings if not setting.after_hop]
     closed = {action for setting in now for action in setting.closes}

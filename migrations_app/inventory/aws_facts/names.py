@@ -76,7 +76,11 @@ def known_by(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -
     """How the cluster knows the node role: `aws-auth`, `access entry`, both or neither; None if that cannot be
     determined.
 
-    aws-auth expects role ARNs without their path: a row that contains the path does not count.
+    aws-auth expects role ARNs without their path: a row that contains the path does not count. Nor does any row where
+    the role has an access entry, or may have one.
+
+    Source: Amazon EKS User Guide, Migrating existing aws-auth ConfigMap entries to access entries ("Access entries take
+    precedence over ConfigMap entries for the same IAM principal").
     """
     ways = tuple(_ways(node_role, cluster, rows=rows))
     in_doubt = (cluster.asks_aws_auth and _doubtful(rows)) or (
@@ -91,9 +95,12 @@ def _doubtful(rows: Part[AuthRow]) -> bool:
 
 def _ways(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -> Iterator[str]:
     arns = {_without_path(role.arn) for role in node_role.role.items}
-    if cluster.asks_aws_auth and any(row.role_arn in arns and set(row.groups) >= NODE_GROUPS for row in rows.items):
+    in_rows = any(row.role_arn in arns and set(row.groups) >= NODE_GROUPS for row in rows.items)
+    by_entry = cluster.asks_access_entries and any(entry.type in NODE_ENTRIES for entry in node_role.access_entry.items)
+    no_entry = not cluster.asks_access_entries or node_role.access_entry == Seen(())
+    if cluster.asks_aws_auth and in_rows and (by_entry or no_entry):
         yield "aws-auth"
-    if cluster.asks_access_entries and any(entry.type in NODE_ENTRIES for entry in node_role.access_entry.items):
+    if by_entry:
         yield "access entry"
 
 

@@ -5,15 +5,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from migrations_app.errors import InvalidInput
+from migrations_app.iam.evaluate import RequestVerdict
+from migrations_app.iam.partitions import ec2_services_of
 from migrations_app.iam.requirements.features import needs_unmet
+from migrations_app.iam.trust import admits, by_ec2
 from migrations_app.inventory.aws_facts.names import NODE_ENTRIES, NODE_GROUPS, known_by
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.aws import AwsSeen, EksCluster, NodeRole
+from migrations_app.inventory.objects.aws import AwsRole, AwsSeen, EksCluster, NodeRole
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Unseen
 
 _MAPPED = re.compile(r"rolearn:\s*[\"']?arn:[^:\s]+:iam::\d{12}:role/(?:[^\s\"']*/)?([\w+=,.@-]+)", re.ASCII)
-JoinSubject = Literal["role", "policy", "access"]
+JoinSubject = Literal["role", "trust", "policy", "access"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +47,28 @@ def join_problems(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDou
     elif not role.role.items:
         yield JoinFault(about="role", role=role.name, seen="absent in IAM", wanted="the name of an IAM role")
     else:
+        yield from (problem for iam_role in role.role.items for problem in _trust(role.name, iam_role))
         yield from _policies(role)
         yield from _access(role, seen)
+
+
+def _trust(name: str, role: AwsRole) -> Iterator[JoinFault | JoinDoubt]:
+    """Whether instances get credentials of the role: its trust policy has to let EC2 in."""
+    arn = read_role_arn(role.arn)
+    services = ec2_services_of(arn.partition) if arn else ()
+    try:
+        answers = [admits(role.trust, by_ec2(service), name="trust policy") for service in services]
+    except InvalidInput as wrong:
+        yield JoinDoubt(f"the trust policy of {name} could not be read ({wrong})")
+        return
+    verdicts = {answer.verdict for answer in answers}
+    if RequestVerdict.ALLOWED in verdicts:
+        return
+    if not answers or RequestVerdict.UNKNOWN in verdicts:
+        yield JoinDoubt(f"it is not certain that the trust policy of {name} lets EC2 assume the role")
+        return
+    wanted = f"sts:AssumeRole by {services[-1]}. Else instances have no credentials and never register"
+    yield JoinFault(about="trust", role=name, seen=answers[-1].because, wanted=wanted)
 
 
 def _policies(role: NodeRole) -> Iterator[JoinFault | JoinDoubt]:
@@ -78,7 +102,7 @@ def _access(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
                 about="access",
                 role=role.name,
                 seen=_entries_text(role, cluster, seen=seen),
-                wanted=_needed_entry_text(cluster),
+                wanted=_needed_entry_text(cluster, has_entry=bool(role.access_entry.items)),
             )
 
 
@@ -92,9 +116,11 @@ def _entries_text(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
     return "; ".join(entries) or "no entry"
 
 
-def _needed_entry_text(cluster: EksCluster) -> str:
+def _needed_entry_text(cluster: EksCluster, *, has_entry: bool) -> str:
+    """What lets nodes of the role in; beside an access entry of the role, rows of aws-auth do not count."""
     entry = f"an access entry of type {' or '.join(sorted(NODE_ENTRIES))}" if cluster.asks_access_entries else ""
-    row = f"an aws-auth row without path, groups {' and '.join(sorted(NODE_GROUPS))}" if cluster.asks_aws_auth else ""
+    by_row = cluster.asks_aws_auth and not (entry and has_entry)
+    row = f"an aws-auth row without path, groups {' and '.join(sorted(NODE_GROUPS))}" if by_row else ""
     return f"{' or '.join(filter(None, (entry, row)))}. Else the kubelet is Unauthorized and never registers"
 
 

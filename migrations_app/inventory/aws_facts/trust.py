@@ -76,7 +76,12 @@ def _entry(role: ControllerRole, inventory: Inventory, *, every: Sequence[Contro
             return _by_token(role, inventory)
         case "pod_identity":
             name = inventory.aws.place.cluster
-            return by_pod_identity(cluster=name, namespace=role.namespace, service_account=role.service_account)
+            return by_pod_identity(
+                cluster=name,
+                namespace=role.namespace,
+                service_account=role.service_account,
+                tagged=role.session_tags,
+            )
         case "pod_identity_target" | "assume_role":
             return _by_role(role, every)
     return f"how the controller comes into a role found by {role.found_by} is not known"
@@ -105,7 +110,8 @@ def _by_role(role: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssum
         arns = [other.arn for other in every if other.found_by in ("pod_identity", "environment")]
     if len(set(arns)) != 1:
         return "which role goes on to this one is not known"
-    return by_role(arns[0], tagged=role.found_by == "pod_identity_target")
+    tagged = role.found_by == "pod_identity_target" and role.session_tags
+    return by_role(arns[0], tagged=tagged, external_id=role.external_id)
 
 
 def _provider_gap(seen: Part[OidcProvider]) -> str:

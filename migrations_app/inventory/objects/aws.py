@@ -107,6 +107,10 @@ class ControllerRole:
     """Empty if the role has none."""
     namespace: str = ""
     service_account: str = ""
+    session_tags: bool = True
+    """False if its Pod Identity association sends no session tags."""
+    external_id: str = ""
+    """What the association of a target role sends as sts:ExternalId; empty if that is not known."""
 
     @property
     def inline_size(self) -> int:
@@ -117,7 +121,7 @@ class ControllerRole:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Association:
     """An EKS Pod Identity association. With a target, pods run as `target_role_arn`, which is assumed
-    from `role_arn`.
+    from `role_arn` with `external_id`. With `limited` it has a policy of its own, which limits those of the role.
     """
 
     id: str
@@ -125,6 +129,9 @@ class Association:
     service_account: str
     role_arn: str
     target_role_arn: str = ""
+    external_id: str = ""
+    session_tags: bool = True
+    limited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

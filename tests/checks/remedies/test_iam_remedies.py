@@ -3,12 +3,13 @@
 import json
 import re
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
-from tests.builders.clusters import remedies, result_of
+from tests.builders.clusters import PLACE, remedies, result_of
 from tests.builders.iam import EVERYTHING, a_node_role, a_role, document, managed, permitted, policy_for
 from tests.builders.newest import NEWEST_MINOR
 
@@ -78,8 +79,26 @@ def test_the_same_documents_stand_in_every_form():
         code.text.split('"')[3],
         steps.text.split("--policy-name ")[1].split()[0],
     }
-    assert names == {"karpenter-test-1-0-14-needs-1"}
+    assert names == {"karpenter-test-eu-central-1-1-0-14-needs-1"}
     assert [one.how for one in (steps, body, template, code)] == ["iam", "iam", "iam", "terraform"]
+
+
+def named_policies(found):
+    return set(re.findall(r"create-policy --policy-name (\S+)", found[0].text))
+
+
+def test_clusters_of_one_name_in_two_regions_get_policies_of_their_own():
+    """An account has one policy of a name: the second cluster would get that of the first, which is for its region."""
+    elsewhere = permitted("0.37.8", a_role(policy_for("0.37")), place=replace(PLACE, region="us-east-1"))
+    found = remedies("controller_permitted", "1.0", elsewhere)
+    assert named_policies(found) == {"karpenter-test-us-east-1-1-0-14-needs-1"}
+    assert "eu-central-1" not in found[0].text.split("--policy-document")[1].split("aws iam")[0]
+
+
+def test_names_of_policies_are_the_same_in_capital_letters():
+    taken = managed(policy_for("0.37"), name="Karpenter-TEST-eu-central-1-1-0-14-needs-1")
+    found = remedies("controller_permitted", "1.0", cluster_of("0.37.8", taken))
+    assert named_policies(found) == {"karpenter-test-eu-central-1-1-0-14-needs-2"}
 
 
 def test_where_terraform_keeps_the_role_it_comes_first_with_the_modules_variable():
@@ -151,7 +170,7 @@ def test_documents_handed_in_leave_the_role_open():
     given = managed(policy_for("0.37"), name="mine.json")
     cluster = cluster_of("0.37.8", given, found_by="given", arn="", role=Unseen("not_asked"))
     steps, _, template, code = remedies("controller_permitted", "1.0", cluster)
-    made = "make the policy karpenter-test-1-0-14-needs-1 of this document"
+    made = "make the policy karpenter-test-eu-central-1-1-0-14-needs-1 of this document"
     assert f"# For a person: {made} and attach it to the role of the controller" in steps.text.splitlines()
     assert all(line.startswith("#") for line in steps.text.splitlines())
     assert "Default" not in json.loads(template.text)["Parameters"]["ControllerRoleName"]

@@ -108,6 +108,15 @@ def test_associations_are_listed_page_by_page_and_described(session):
     )
 
 
+def test_what_an_association_says_about_sessions(session):
+    stub = session.stubs["eks"]
+    stub.add_response("list_pod_identity_associations", {"associations": [summary("a-1")]})
+    told = {"roleArn": role_arn("k"), "disableSessionTags": True, "externalId": "x-1", "policy": "{}"}
+    stub.add_response("describe_pod_identity_association", {"association": summary("a-1") | told})
+    (found,) = api(session).associations(namespace="kube-system", service_account="karpenter")
+    assert (found.session_tags, found.external_id, found.limited) == (False, "x-1", True)
+
+
 def test_an_association_that_went_away_is_left_out(session):
     stub = session.stubs["eks"]
     stub.add_response("list_pod_identity_associations", {"associations": [summary("a-1")]})

@@ -112,6 +112,16 @@ def test_an_explicit_deny_is_not_closed_but_told(policy, allow, deny):
     ]
 
 
+def test_a_deny_that_may_apply_is_not_closed_but_told(policy, allow, deny):
+    old_metadata = {"StringNotEquals": {"ec2:MetadataHttpTokens": "required"}}
+    refused = deny("ec2:RunInstances", "arn:aws:ec2:*:*:instance/*", old_metadata)
+    found = closing(find_gaps([policy(allow("*"), refused)], release="1.0", site=SITE), SITE)
+    assert found.statements == ()
+    assert {(one.request.action, one.probe.kind, one.answer.verdict) for one in found.stubborn} == {
+        ("ec2:RunInstances", "instance", RequestVerdict.UNKNOWN)
+    }
+
+
 def test_every_node_role_is_named():
     site = AwsSite(account="111122223333", node_roles=("a", "b"))
     (statement,) = [one for one in closing(report_of([], "1.0", site), site).statements if one.sid == "PassNodeRole"]

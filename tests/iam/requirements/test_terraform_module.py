@@ -5,7 +5,7 @@ import pytest
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.output import remedy
+from migrations_app.iam.requirements.output import NEWEST_MODULE, remedy
 from migrations_app.iam.requirements.terraform_module import (
     ModuleSetting,
     inline_setting,
@@ -15,6 +15,7 @@ from migrations_app.iam.requirements.terraform_module import (
 from migrations_app.iam.site import AwsSite
 from tests.builders.newest import NEWEST_MINOR
 
+BLUE = AwsSite(cluster="blue")
 EC2 = ["ec2:*", "ssm:*", "pricing:*", "eks:*", "iam:PassRole"]
 
 
@@ -190,6 +191,23 @@ def test_what_is_missing_goes_in_as_statements_and_names_the_version_that_has_it
 
 def test_nothing_to_set_where_nothing_is_missing(policy, allow):
     assert settings([policy(allow("*"))], NEWEST_MINOR, (21, 19)) == []
+
+
+@pytest.mark.parametrize("version", ["19.21.0", "20.37.2", NEWEST_MODULE])
+def test_no_setting_is_said_to_close_what_a_deny_refuses(policy, allow, deny, version):
+    denied = policy(allow("*"), deny(["ec2:RunInstances", "sqs:*"]))
+    report = find_gaps([denied], release=NEWEST_MINOR, site=BLUE)
+    assert {gap.action for gap in report.gaps if gap.required == "always"} >= {"ec2:RunInstances", "sqs:GetQueueUrl"}
+    assert module_settings(report, module_version(version)) == ()
+    assert "iam_policy_statements" not in remedy(report, BLUE, policies=[denied]).text("module", version=version)
+
+
+def test_statements_of_the_block_stay_beside_those_that_are_added(policy, allow):
+    given = [policy({"Effect": "Allow", "NotAction": "ec2:DescribeImages", "Resource": "*"})]
+    text = remedy(find_gaps(given, release=NEWEST_MINOR, site=BLUE), BLUE, policies=given).text("module")
+    lines = text.splitlines()
+    before = lines[lines.index("iam_policy_statements = [") - 1]
+    assert before == "# If the module's block sets iam_policy_statements already, add these to its list."
 
 
 def test_the_way_out_of_the_size_limit():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.shared.iam_gaps import (
     PROFILE_HOPS,
+    allowed_by_name,
     capped_results,
     contradictions,
     gaps_for_part,
@@ -43,7 +44,8 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     gaps_of_roles = gaps_for_part(case, "needs")
     roles = unknown_node_roles(case, gaps_of_roles) if case.hop.name not in PROFILE_HOPS else ()
-    yield from capped_results(gaps_of_roles, doubts=(*roles, *contradictions(case)))
+    doubts = (*roles, *allowed_by_name(gaps_of_roles), *contradictions(case))
+    yield from capped_results(gaps_of_roles, doubts=doubts)
 
 
 @check.advise

@@ -1,4 +1,4 @@
-"""Fails for each node role that does not exist, lacks its policies, or has no access to the cluster."""
+"""Fails for each node role that does not exist, that EC2 may not assume, without its policies or cluster access."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ check = Check(
     why="A node whose role has no access to the cluster never registers: its pods stay pending after the drain.",
     reads=("ec2nodeclasses", "aws_auth"),
     says=("{count} fault stops nodes from joining the cluster", "{count} faults stop nodes from joining the cluster"),
-    how="Looks each role up in aws-auth and, where AWS was read, in IAM and among the access entries of EKS.",
+    how="Looks each role up in aws-auth and, where AWS was read, in IAM, with its trust, and in EKS's access entries.",
     hops=("0.32", ALPHA_LEFT),
     sources=(
         "AWS EKS User Guide, access entries and aws-auth",

@@ -192,6 +192,26 @@ def test_a_refusal_by_a_name_that_nobody_told_is_no_evidence():
     )
 
 
+@pytest.mark.parametrize("all_clusters", [False, True])
+def test_an_allow_for_a_name_that_nobody_told_is_no_proof(all_clusters):
+    text = document(EVERYTHING) if all_clusters else policy_for("0.37", "1.0")
+    given = a_role(text, found_by="given", arn="", role=Unseen("not_asked"), namespace="")
+    nameless = a_cluster("0.37.8", role="").build()
+    cluster = permitted("0.37.8", given)
+    cluster.build = lambda: replace(nameless, aws=replace(nameless.aws, controller_roles=Seen((given,))))
+    status, summary, evidence = result_of(CHECK, "1.0", cluster)
+    if all_clusters:
+        assert (status, summary, evidence) == GOOD
+    else:
+        assert (status, evidence) == ("unknown", ())
+        assert summary == (
+            "ec2:CreateFleet, ec2:CreateLaunchTemplate, ec2:CreateTags, ec2:DeleteLaunchTemplate, ec2:RunInstances, "
+            "ec2:TerminateInstances, eks:DescribeCluster, iam:AddRoleToInstanceProfile, iam:CreateInstanceProfile, "
+            "iam:DeleteInstanceProfile, iam:RemoveRoleFromInstanceProfile, iam:TagInstanceProfile: allowed for the "
+            "cluster test, and nothing tells the name of the cluster"
+        )
+
+
 def test_without_access_it_says_how_to_give_it():
     status, summary, _ = result_of(CHECK, "1.0", a_cluster("0.37.8"))
     assert status == "unknown"
@@ -261,7 +281,7 @@ def test_the_first_remedy_says_what_to_do_and_the_second_is_the_document():
         "# Keep what the role has while a rollback is wanted: the document of 1.0 alone refuses every launch of "
         "0.33 to 0.37."
     )
-    words, name = shlex.split(create), "karpenter-test-1-0-14-needs-1"
+    words, name = shlex.split(create), "karpenter-test-eu-central-1-1-0-14-needs-1"
     assert words[:-1] == ["aws", "iam", "create-policy", "--policy-name", name, "--policy-document"]
     assert json.loads(words[-1]) == json.loads(body.text)
     assert attach == (

@@ -92,6 +92,25 @@ def test_an_association_needs_the_tagging_of_sessions():
     )
 
 
+def limited_to(**tags):
+    wanted = {f"aws:RequestTag/{name.replace('_', '-')}": value for name, value in tags.items()}
+    body = json.loads(BOTH)["Statement"][0] | {"Condition": {"StringEquals": wanted}}
+    return document(body)
+
+
+def test_an_association_without_session_tags_needs_no_tagging_and_shows_no_tags():
+    untagged = {"found_by": "pod_identity", "session_tags": False}
+    assert result_of(CHECK, "1.0", trusting(a_role(trust=by_association("sts:AssumeRole"), **untagged))) == GOOD
+    limited = limited_to(kubernetes_namespace="kube-system")
+    assert result_of(CHECK, "1.0", trusting(a_role(trust=limited, found_by="pod_identity"))) == GOOD
+    status, _summary, (row,) = result_of(CHECK, "1.0", trusting(a_role(trust=limited, **untagged)))
+    assert (status, row.wanted) == ("fail", "sts:AssumeRole by pods.eks.amazonaws.com")
+    assert row.seen == (
+        "sts:AssumeRole: trust policy: Statement[0]: StringEquals aws:RequestTag/kubernetes-namespace"
+        " wants kube-system, sent: nothing"
+    )
+
+
 def test_a_role_that_does_not_exist():
     found = result_of(CHECK, "1.0", trusting(a_role(role=Seen(()))))
     assert found == refused("AWS has no role of this ARN", wanted="a role that exists")
@@ -109,6 +128,15 @@ def test_the_target_of_an_association_trusts_the_role_before_it():
     assert result_of(CHECK, "1.0", trusting(before, wrong)) == refused(
         "sts:TagSession: no statement allows the action", wanted=f"sts:AssumeRole and sts:TagSession by {FIRST}"
     )
+
+
+@pytest.mark.parametrize(("sent", "status"), [("x-1", "pass"), ("x-2", "fail"), ("", "unknown")])
+def test_the_target_of_an_association_is_assumed_with_its_external_id(sent, status):
+    before = a_role(name="First", trust=BOTH, found_by="pod_identity")
+    trust = json.loads(going_on("sts:AssumeRole", "sts:TagSession"))["Statement"][0]
+    asking = document(trust | {"Condition": {"StringEquals": {"sts:ExternalId": "x-1"}}})
+    target = a_role(trust=asking, found_by="pod_identity_target", external_id=sent)
+    assert result_of(CHECK, "1.0", trusting(before, target))[0] == status
 
 
 def test_a_role_by_setting_trusts_the_role_of_the_pods():
@@ -207,6 +235,38 @@ def test_what_the_remedy_proposes_fits():
         body = remedies(CHECK, "1.0", trusting(role))[1].text
         (again,) = (a_role(trust=body, found_by=role.found_by),)
         assert result_of(CHECK, "1.0", trusting(again)) == GOOD
+
+
+def added_to(role, *others):
+    return json.loads(remedies(CHECK, "1.0", trusting(role, *others))[1].text)["Statement"][-1]
+
+
+def test_the_remedy_admits_no_more_than_the_sessions_of_the_controller():
+    tagged = added_to(a_role(trust=document(), found_by="pod_identity", namespace="karpenter"))
+    assert tagged["Condition"] == {
+        "StringEquals": {
+            "aws:RequestTag/kubernetes-namespace": ["karpenter", "kube-system"],
+            "aws:RequestTag/kubernetes-service-account": "karpenter",
+            "aws:RequestTag/eks-cluster-name": "test",
+        }
+    }
+    untagged = added_to(a_role(trust=document(), found_by="pod_identity", session_tags=False))
+    assert ("Condition" in untagged, untagged["Action"]) == (False, "sts:AssumeRole")
+    before = a_role(name="First", trust=BOTH, found_by="pod_identity")
+    target = a_role(trust=document(), found_by="pod_identity_target", external_id="x-1")
+    assert added_to(before, target)["Condition"] == {"StringEquals": {"sts:ExternalId": "x-1"}}
+
+
+@pytest.mark.parametrize(
+    ("clusters", "told"), [(1, ""), (5, "have AWS raise the quota of the length"), (12, "take out of the trust policy")]
+)
+def test_a_trust_policy_that_does_not_fit_is_told(clusters, told):
+    others = [json.loads(by_token(provider=f"{PROVIDER}{number}"))["Statement"][0] for number in range(clusters)]
+    steps = remedies(CHECK, "1.0", trusting(a_role(trust=document(*others))))[0].text
+    assert told in steps
+    assert ("of 2,048 that IAM takes by default" in steps) == bool(told)
+    quota = "aws service-quotas request-service-quota-increase --service-code iam --quota-code L-C07B4B0D"
+    assert (f"{quota} --region us-east-1 --desired-value 4096" in steps) == (clusters == 5)
 
 
 def test_for_a_role_that_is_gone_the_chart_names_another():

@@ -197,9 +197,9 @@ def test_the_smallest_policy_is_offered_beside_the_others():
     assert "karpenter.sh/provisioner-name" in json.dumps(document["Statement"][0]["Condition"])
     assert attach == (
         "aws iam attach-role-policy --role-name karpenter "
-        "--policy-arn arn:aws:iam::111122223333:policy/karpenter-test-0-32-10-instances-1"
+        "--policy-arn arn:aws:iam::111122223333:policy/karpenter-test-eu-central-1-0-32-10-instances-1"
     )
-    assert found[1].text.startswith('resource "aws_iam_policy" "karpenter-test-0-32-10-instances-1" {')
+    assert found[1].text.startswith('resource "aws_iam_policy" "karpenter-test-eu-central-1-0-32-10-instances-1" {')
     parse_all(found)
 
 

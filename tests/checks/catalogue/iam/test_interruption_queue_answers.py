@@ -1,12 +1,16 @@
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.parts import Unseen
+from migrations_app.karpenter.release_facts import RULES
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders.aws import SENDERS, a_queue, parse_all, send
 from tests.builders.clusters import (
+    PLACE,
     a_cluster,
     asked_hops,
     finding_of,
@@ -189,6 +193,14 @@ def test_remedies_make_the_queue_with_its_rules_or_take_the_setting_out():
     assert sum("events put-rule" in line for line in lines) == 4
     assert {one.how for one in found} == {"iam", "terraform", "helm", "flux", "argocd"}
     parse_all(found)
+
+
+def test_rules_of_a_cluster_with_a_long_name_fit_into_event_bridge():
+    place = replace(PLACE, cluster="c" * 100)
+    gone = told_of().with_aws(queue=(a_queue(exists=False),), place=place)
+    names = re.findall(r"put-rule .*--name (\S+)", remedies(CHECK, "1.0", gone)[0].text)
+    assert [len(name) for name in names] == [64] * 4
+    assert [name.lstrip("c") for name in names] == [f"-{rule.id}" for rule in RULES]
 
 
 def test_remedies_add_a_statement_to_the_policy():

@@ -85,5 +85,5 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_keeps_both():
     steps, body, *_ = remedies(CHECK, "0.32", only_beta())
     assert "# Keep what the role has until no node of a Provisioner is left: 0.32 needs both." in steps.text
-    assert "--policy-name karpenter-test-0-32-provisioners-1 " in steps.text
+    assert "--policy-name karpenter-test-eu-central-1-0-32-provisioners-1 " in steps.text
     assert "aws:ResourceTag/karpenter.sh/provisioner-name" in body.text

@@ -1,9 +1,11 @@
+import json
+import shlex
 from dataclasses import replace
 
 import pytest
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Observation
+from migrations_app.checks.changes import Observation, leaves
 from migrations_app.inventory.objects.aws import AccessEntry, AuthRow
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import Launched, claim, node_class
@@ -171,6 +173,75 @@ def test_an_entry_of_another_type_does_not_do():
     standard = Seen((AccessEntry(principal_arn=ARN, type="STANDARD"),))
     found = result_of(CHECK, "0.33+", shown(a_node_role(access_entry=standard), mode="API"))
     assert found == fault("access", "access entry of type STANDARD", ENTRY + ELSE)
+
+
+def trusting(*services, effect="Allow", name="KarpenterNodeRole-test", partition="aws"):
+    statement = {"Effect": effect, "Principal": {"Service": list(services)}, "Action": "sts:AssumeRole"}
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    role = aws_api.a_role(name, trust=trust)
+    return Seen((replace(role, arn=role.arn.replace("arn:aws:", f"arn:{partition}:")),))
+
+
+def test_a_role_that_does_not_trust_ec2():
+    """A role of pods or of Fargate in spec.role: the instance starts and has no credentials."""
+    cluster = shown(a_node_role(access_entry=LINUX, role=trusting("eks-fargate-pods.amazonaws.com")))
+    wanted = "sts:AssumeRole by ec2.amazonaws.com. Else instances have no credentials and never register"
+    assert result_of(CHECK, "0.33+", cluster) == fault("trust", "it trusts eks-fargate-pods.amazonaws.com", wanted)
+    steps = remedies(CHECK, "0.33+", cluster)[0].text.splitlines()[-1]
+    words = shlex.split(steps)
+    on = ["--role-name", "KarpenterNodeRole-test", "--policy-document"]
+    assert words[:-1] == ["aws", "iam", "update-assume-role-policy", *on]
+    assert [one["Principal"]["Service"] for one in json.loads(words[-1])["Statement"]] == [
+        ["eks-fargate-pods.amazonaws.com"],
+        "ec2.amazonaws.com",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "status"),
+    [
+        (trusting("ec2.amazonaws.com", "ssm.amazonaws.com"), "pass"),
+        (trusting("ec2.amazonaws.com.cn", partition="aws-cn"), "pass"),
+        (trusting("ec2.amazonaws.com", partition="aws-cn"), "pass"),
+        (trusting("ec2.amazonaws.com.cn"), "fail"),
+        (trusting("ec2.amazonaws.com", partition="aws-us-gov"), "pass"),
+        (trusting("ec2.amazonaws.com", partition="aws-iso"), "manual"),
+        (Seen((aws_api.a_role("KarpenterNodeRole-test", trust="{}"),)), "manual"),
+    ],
+)
+def test_how_a_trust_policy_may_call_ec2(role, status):
+    entry = a_node_role(access_entry=LINUX, role=role)
+    assert result_of(CHECK, "0.33+", shown(entry))[0] == status
+
+
+STANDARD = Seen((AccessEntry(principal_arn=ARN, type="STANDARD", groups=("ops",), username="nodes"),))
+
+
+def test_an_entry_of_another_type_goes_before_the_row_that_would_do():
+    """Access entries take precedence over aws-auth for the same role (Amazon EKS User Guide)."""
+    found = result_of(CHECK, "0.33+", shown(a_node_role(access_entry=STANDARD), rows=(ROW,)))
+    row = f"aws-auth row {ARN} with groups system:nodes, system:bootstrappers"
+    assert found == fault("access", f"access entry of type STANDARD; {row}", ENTRY + ELSE)
+    alone = shown(a_node_role(access_entry=STANDARD), rows=(ROW,), mode="CONFIG_MAP")
+    assert result_of(CHECK, "0.33+", alone) == GOOD
+
+
+def test_a_row_proves_nothing_where_entries_could_not_be_read():
+    unread = shown(a_node_role(access_entry=Unseen("forbidden")), rows=(ROW,))
+    assert result_of(CHECK, "0.33+", unread)[0] == "manual"
+    alone = shown(a_node_role(access_entry=Unseen("forbidden")), rows=(ROW,), mode="CONFIG_MAP")
+    assert result_of(CHECK, "0.33+", alone) == GOOD
+
+
+def test_an_entry_of_another_type_is_replaced():
+    steps = remedies(CHECK, "0.33+", shown(a_node_role(access_entry=STANDARD), mode="API"))[0]
+    on = f"--region eu-central-1 --cluster-name test --principal-arn {ARN}"
+    assert [line for line in steps.text.splitlines() if line.startswith("aws ")] == [
+        f"aws eks delete-access-entry {on}",
+        f"aws eks create-access-entry {on} --type EC2_LINUX",
+    ]
+    undone = [step.undo.words for step in leaves(steps.change)]
+    assert undone[0] == (*on.split(), "--type", "STANDARD", "--kubernetes-groups", "ops", "--username", "nodes")
 
 
 def test_a_row_with_the_path_of_the_role_does_not_do():

@@ -10,6 +10,7 @@ from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, document_of,
 from tests.builders.clusters import asked_hops, reads, remedies, result_of, result_without
 from tests.builders.iam import a_role, document, managed, permitted, policy_for
 
+ADDED = "karpenter-test-eu-central-1-1-0-14-needs-1"
 CHECK = "policy_size_fits"
 GOOD = ("pass", "The new permissions fit into the controller's IAM policies", ())
 
@@ -87,7 +88,7 @@ def test_where_no_managed_policy_fits_it_goes_into_the_role():
     cluster = crowded(inline=4000)
     assert result_of(CHECK, "1.0", cluster) == GOOD
     change = remedies("controller_permitted", "1.0", cluster)[0].change
-    assert [(one.policy, one.inline) for one in leaves(change)] == [("karpenter-test-1-0-14-needs-1", True)]
+    assert [(one.policy, one.inline) for one in leaves(change)] == [(ADDED, True)]
 
 
 def test_a_role_that_takes_no_more_at_all_is_told_with_what_to_do():
@@ -102,7 +103,7 @@ def test_a_role_that_takes_no_more_at_all_is_told_with_what_to_do():
     (task,) = leaves(remedies("controller_permitted", "1.0", cluster)[0].change)
     assert isinstance(task, PersonTask)
     assert task.what == (
-        "make room on KarpenterController for karpenter-test-1-0-14-needs-1: put policies of it together in fewer "
+        f"make room on KarpenterController for {ADDED}: put policies of it together in fewer "
         "documents and take off those that are not needed, or have AWS raise the quota of managed policies a role: "
         "aws service-quotas request-service-quota-increase --service-code iam --quota-code L-0DA4ABF3 "
         "--region us-east-1 --desired-value 11"
