@@ -219,6 +219,7 @@ PROVEN: frozenset[str] = frozenset(
         "selector-id-exclusive",
         "selector-tags-no-comma",
         "selectors-to-terms",
+        "service-monitor-needs-api",
         "service-ports-0.29",
         "sg-subnet-drift",
         "spot-service-linked-role",

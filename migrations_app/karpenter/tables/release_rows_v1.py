@@ -79,6 +79,7 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
         ),
         rollback_caveats=(
             "Webhooks must be on in the release gone back to",
+            "The controller's role has to have the policy of the older release again, before its controller runs",
             "Controller first, CRDs second",
             "Fields that only v1 has, or that v1beta1 gained after the older minor, are lost",
             "Where the annotation compatibility.karpenter.sh/v1beta1-kubelet-conversion was removed, put it back first",
