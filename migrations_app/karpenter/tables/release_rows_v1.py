@@ -169,6 +169,14 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
             Patch("1.3.8", "2026-07-15"),
         ),
         gates=(FeatureGate("ReservedCapacity", default=False),),
+        bad=(
+            BadPatch(
+                "1.3.0",
+                "1.3.0",
+                "no node class becomes ready in an account without a default VPC (aws/karpenter-provider-aws#7834)",
+                "1.3.1",
+            ),
+        ),
     ),
     NextMinor(
         minor="1.4",
