@@ -169,6 +169,7 @@ PROVEN: frozenset[str] = frozenset(
         "limits-flattened",
         "log-config-mounted",
         "log-level-info",
+        "log-level-values",
         "logger-name",
         "logging-config",
         "machine-crd-required",
