@@ -295,3 +295,7 @@ NO_WEBHOOKS = Webhooks(admission="removed", conversion="removed")
 
 UNGUIDED = "The upgrade guides do not describe this rollback"
 NEVER_REGISTERED = "a node that joins without the taint karpenter.sh/unregistered is never registered"
+RESERVATION_PANIC = (
+    "the controller panics over a node class that selects a capacity reservation of which EC2 does not say whether it "
+    "may be interrupted (aws/karpenter-provider-aws#9079)"
+)

@@ -67,6 +67,14 @@ def _record_of_another(documents: list[Document]) -> None:
 
 CONTROLLER_ENTRIES = (
     PlantedEntry(
+        of=("log-level-values",),
+        on="alpha-031",
+        plant=helm_values({"logLevel": "warn"}),
+        check="log_level_accepted",
+        **of_helm("logLevel", **OLD),
+        says="warn",
+    ),
+    PlantedEntry(
         of=("logging-config",),
         on="alpha-031",
         ready=helm_values({"logEncoding": "console"}),

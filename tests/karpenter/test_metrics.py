@@ -70,6 +70,42 @@ def test_matchers_of_a_query() -> None:
             "1.3.0",
             (OutdatedMetric("karpenter_ignored_pod_count", "karpenter_scheduler_ignored_pods_count", "1.3"),),
         ),
+        (
+            "karpenter_provisioner_usage / karpenter_provisioner_limit",
+            "0.37.8",
+            (
+                OutdatedMetric("karpenter_provisioner_usage", "karpenter_nodepool_usage", "0.33"),
+                OutdatedMetric("karpenter_provisioner_limit", "karpenter_nodepool_limit", "0.33"),
+            ),
+        ),
+        ("karpenter_provisioner_usage_pct > 90", "0.32.10", ()),
+        (
+            "karpenter_provisioner_usage_pct > 90",
+            "0.33.0",
+            (OutdatedMetric("karpenter_provisioner_usage_pct", "", "0.33"),),
+        ),
+        (
+            "karpenter_pods_scheduling_undecided_time_seconds",
+            "1.3.0",
+            (
+                OutdatedMetric(
+                    "karpenter_pods_scheduling_undecided_time_seconds",
+                    "karpenter_pods_provisioning_scheduling_undecided_time_seconds",
+                    "1.3",
+                ),
+            ),
+        ),
+        (
+            'karpenter_cloudprovider_errors_total{error!="MachineNotFoundError"}',
+            "0.33.0",
+            (OutdatedMetric('error="MachineNotFoundError"', 'error="NodeClaimNotFoundError"', "0.31"),),
+        ),
+        ('karpenter_nodeclaims_created{reason="provisioning"}', "0.37.8", ()),
+        (
+            'karpenter_nodeclaims_created_total{reason="provisioning"}',
+            "1.0.0",
+            (OutdatedMetric('reason="provisioning"', 'reason="provisioned"', "1.0"),),
+        ),
         ("karpenter_nodes_created_total", "1.14.0", ()),
         ("karpenter_of_tomorrow", NEWEST, ()),
         ('{__name__=~"karpenter_machines_.*"}', "0.37.8", (OutdatedMetric("karpenter_machines_*", "", "0.33"),)),
@@ -103,6 +139,7 @@ def test_what_is_asked_in_vain(text: str, at: str, found: tuple[OutdatedMetric, 
 def test_the_names_that_go_with_a_step() -> None:
     assert renamed_between(release("1.2.0"), release("1.8.0")) == (
         "karpenter_ignored_pod_count",
+        "karpenter_pods_scheduling_undecided_time_seconds",
         "karpenter_pods_pods_drained_total",
     )
     assert renamed_between(release("1.9.0"), release("1.14.0")) == ()

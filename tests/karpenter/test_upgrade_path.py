@@ -150,6 +150,13 @@ def test_a_start_that_cannot_take_over_again_is_told() -> None:
     )
 
 
+def test_the_way_back_from_1_0_needs_the_older_policy_again() -> None:
+    caveats = only("0.37.7", "1.0").rollback_caveats
+    assert (
+        "The controller's role has to have the policy of the older release again, before its controller runs" in caveats
+    )
+
+
 def test_what_is_passed_over_is_told() -> None:
     hop = only("1.1.10", "1.4", kubernetes="1.31")
     assert (hop.skipped, hop.entered) == (("1.2", "1.3"), ("1.2", "1.3", "1.4"))

@@ -83,6 +83,12 @@ TO_BETA_CHANGES: tuple[Coverage, ...] = (
         table="karpenter.tables.helm_rows",
     ),
     covered(
+        "log-level-values",
+        "The controller exits at a log level other than debug, info and error",
+        checks="log_level_accepted",
+        release="0.32",
+    ),
+    covered(
         "logging-config",
         "Logging is set in other keys",
         checks="log_settings_kept removed_helm_keys_unused",

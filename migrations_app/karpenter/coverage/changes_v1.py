@@ -96,6 +96,14 @@ V1_CHANGES: tuple[Coverage, ...] = (
         release="1.3",
         table="karpenter.tables.metric_rows",
     ),
+    covered(
+        "service-monitor-needs-api",
+        "A chart that is rendered without the cluster has no ServiceMonitor any more",
+        checks="sources_outside_current",
+        release="1.3",
+        table="karpenter.tables.outside_rows",
+        search="helm template in pipelines that render the chart with serviceMonitor.enabled",
+    ),
     uncovered(
         "node-role-ecr-pull-only",
         "The reference node role pulls images only",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 _BETA = "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md"
 _V1 = "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md"
 _GUIDE = "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md"
+_ALPHA_REFERENCE = "aws/karpenter-provider-aws@v0.32.10:website/content/en/preview/reference/metrics.md"
 _REFERENCE = "aws/karpenter-provider-aws@v1.0.9:website/content/en/preview/reference/metrics.md"
 
 
@@ -54,7 +55,8 @@ def _dropped(release: str, source: str, *names: str) -> tuple[MetricRow, ...]:
 
 
 METRIC_ROWS: tuple[MetricRow, ...] = (
-    # 0.32 has both names; the guide spells three of them nodepools_limit, nodepools_usage and eligible_nodeclaims.
+    # 0.32 has both names; the guide spells three of them nodepools_limit, nodepools_usage and eligible_nodeclaims, and
+    # writes provisioners_ where every release up to 0.32 writes provisioner_: both are rows.
     *_renamed(
         "0.33",
         _BETA,
@@ -75,6 +77,8 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
         "deprovisioning_consolidation_timeouts disruption_consolidation_timeouts_total",
     ),
     *_dropped("0.33", _BETA, "provisioners_usage_pct"),
+    *_renamed("0.33", _ALPHA_REFERENCE, "provisioner_limit nodepool_limit", "provisioner_usage nodepool_usage"),
+    *_dropped("0.33", _ALPHA_REFERENCE, "provisioner_usage_pct"),
     *_renamed(
         "0.36",
         _GUIDE,
@@ -126,12 +130,27 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
         "nodes_leases_deleted_total",
     ),
     *_renamed("1.3", _GUIDE, "ignored_pod_count scheduler_ignored_pods_count"),
+    *_renamed(
+        "1.3",
+        "kubernetes-sigs/karpenter@v1.3.0:pkg/controllers/metrics/pod/controller.go",
+        "pods_scheduling_undecided_time_seconds pods_provisioning_scheduling_undecided_time_seconds",
+    ),
     *_renamed("1.7", _GUIDE, "pods_pods_drained_total pods_drained_total"),
     *_renamed("1.9", "kubernetes-sigs/karpenter#2757", "nodes_eviction_requests_total pods_eviction_requests_total"),
 )
 
 METRIC_VALUE_ROWS: tuple[MetricValueRow, ...] = (
-    MetricValueRow("error", "MachineNotFound", "NodeClaimNotFound", "0.33", _BETA),
+    # The guide to 0.32 names this change and leaves out the end of both values; the code has it from 0.31 on.
+    MetricValueRow(
+        "error",
+        "MachineNotFoundError",
+        "NodeClaimNotFoundError",
+        "0.31",
+        "kubernetes-sigs/karpenter@v0.31.0:pkg/cloudprovider/metrics/cloudprovider.go",
+    ),
+    MetricValueRow(
+        "reason", "provisioning", "provisioned", "1.0", "kubernetes-sigs/karpenter@v1.0.0:pkg/metrics/constants.go"
+    ),
     MetricValueRow("reason", "Drifted", "drifted", "1.2", _GUIDE),
     MetricValueRow("reason", "Empty", "empty", "1.2", _GUIDE),
     MetricValueRow("reason", "Expired", "expired", "1.2", _GUIDE),

@@ -10,6 +10,7 @@ from migrations_app.karpenter.table_types import (
     HOOK_JOB,
     NEVER_REGISTERED,
     NO_WEBHOOKS,
+    RESERVATION_PANIC,
     UNGUIDED,
     V1_APIS,
     BadPatch,
@@ -78,6 +79,7 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
         ),
         rollback_caveats=(
             "Webhooks must be on in the release gone back to",
+            "The controller's role has to have the policy of the older release again, before its controller runs",
             "Controller first, CRDs second",
             "Fields that only v1 has, or that v1beta1 gained after the older minor, are lost",
             "Where the annotation compatibility.karpenter.sh/v1beta1-kubelet-conversion was removed, put it back first",
@@ -167,6 +169,14 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
             Patch("1.3.8", "2026-07-15"),
         ),
         gates=(FeatureGate("ReservedCapacity", default=False),),
+        bad=(
+            BadPatch(
+                "1.3.0",
+                "1.3.0",
+                "no node class becomes ready in an account without a default VPC (aws/karpenter-provider-aws#7834)",
+                "1.3.1",
+            ),
+        ),
     ),
     NextMinor(
         minor="1.4",
@@ -222,6 +232,15 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
         ),
         crds=(Since("1.7.0", "v1_overlay"),),
         gates=(FeatureGate("NodeOverlay", default=False),),
+        bad=(
+            BadPatch(
+                "1.7.0",
+                "1.7.0",
+                "exits at the start where the controller requests no CPU, as the chart has it by default "
+                "(aws/karpenter-provider-aws#8495)",
+                "1.7.1",
+            ),
+        ),
     ),
     NextMinor(
         minor="1.8",
@@ -238,6 +257,13 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
         ),
         gates=(FeatureGate("StaticCapacity", default=False),),
         bad=(
+            BadPatch(
+                "1.8.0",
+                "1.8.0",
+                "exits at the start unless settings.featureGates.staticCapacity is set: its chart leaves the gate "
+                "empty (kubernetes-sigs/karpenter#2566)",
+                "1.8.1",
+            ),
             BadPatch(
                 "1.8.4",
                 "1.8.4",
@@ -265,6 +291,7 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
             Patch("1.10.1", "2026-07-13"),
             Patch("1.10.2", "2026-07-15"),
         ),
+        bad=(BadPatch("1.10.0", "1.10.0", RESERVATION_PANIC, "1.10.1"),),
         sources=(GUIDE,),
     ),
     NextMinor(
@@ -274,6 +301,15 @@ V1_ROWS: tuple[MinorRelease, ...] = following(
             Patch("1.11.1", "2026-04-09"),
             Patch("1.11.2", "2026-07-11"),
             Patch("1.11.3", "2026-07-15"),
+        ),
+        bad=(
+            BadPatch(
+                "1.11.0",
+                "1.11.0",
+                "needs many times the CPU, the more NodePools there are (kubernetes-sigs/karpenter#2958)",
+                "1.11.1",
+            ),
+            BadPatch("1.11.0", "1.11.1", RESERVATION_PANIC, "1.11.2"),
         ),
     ),
     NextMinor(

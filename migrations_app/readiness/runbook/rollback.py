@@ -66,6 +66,19 @@ def rollback_commands(hop: ReportHop, start: str, *, installed: InstallationFact
     return (*crds, *controller) if before - after else (*controller, *crds)
 
 
+def conversion_gap(hop: ReportHop, start: str) -> str:
+    """What holds from the upgrade of the CRDs to that of the controller, where these CRDs ask a conversion webhook that
+    only the new controller has; empty for other hops. The guide to 1.0 upgrades the controller first within a minor,
+    that to 0.37 the CRDs."""
+    before, after = (crd_set(known) if (known := parse(name)) else None for name in (start, hop.release))
+    if before is None or after is None or before.crd_chart_converts or not after.crd_chart_converts:
+        return ""
+    return (
+        f"; go on directly: until {hop.release} runs, kubectl and the garbage collector of Kubernetes get errors for "
+        "NodePools, NodeClaims and EC2NodeClasses"
+    )
+
+
 def _crd_names(release_name: str) -> set[str]:
     """The CRDs that the release ships; empty if that is not known."""
     release = parse(release_name)

@@ -27,6 +27,7 @@ from migrations_app.readiness.runbook.helm_upgrade import (
 from migrations_app.readiness.runbook.left_webhooks import removal_action
 from migrations_app.readiness.runbook.rollback import (
     IrreversibleEffect,
+    conversion_gap,
     impossible_rollback,
     rollback_commands,
     rollback_targets,
@@ -232,7 +233,7 @@ def _upgrade_stages(
     crds_back = (
         "apply its own CRDs again" if start in hop.rollback_to else "whether its own CRDs can come back is not known"
     )
-    still_runs = f"{start} still runs; {crds_back}"
+    still_runs = f"{start} still runs; {crds_back}{conversion_gap(hop, start)}"
     charts = upgrades.installed or installed
     yield RunbookStage(
         part="land",

@@ -170,6 +170,30 @@ def test_a_release_that_does_not_support_the_kubernetes_is_no_rollback_target() 
     assert back == "Back to 0.37.8, 0.36.9, outside the Kubernetes that they support"
 
 
+@pytest.mark.parametrize(
+    ("hop", "start", "release", "gap"),
+    [
+        ("0.32", "0.31.5", "0.32.10", False),
+        ("0.33+", "0.32.10", "0.37.8", True),
+        ("0.33+", "0.37.0", "0.37.8", True),
+        ("0.33+", "0.37.7", "0.37.8", False),
+        ("1.0", "0.37.8", "1.0.14", False),
+        ("1.1+", "1.0.14", "1.1.10", False),
+        ("0.33+", "", "0.37.8", False),
+    ],
+)
+def test_nobody_stops_between_crds_and_the_controller_that_alone_converts_them(
+    hop: str, start: str, release: str, gap: bool
+) -> None:
+    found = stages((), report_hop(hop=hop, release=release), start=start, installed=KUBE_SYSTEM)
+    said = {
+        one.phase: f"go on directly: until {release} runs, kubectl and the garbage collector" in one.back
+        for one in found
+        if one.part == "land"
+    }
+    assert said == {"crds": gap, "controller": False}
+
+
 def rollback_of(**more: object) -> tuple[str, tuple[str, ...]]:
     (upgrade,) = [one for one in made(**more) if (one.part, one.phase) == ("land", "controller")]
     return upgrade.back, upgrade.back_commands

@@ -20,13 +20,19 @@ def test_manifests_of_v1beta1_are_to_be_searched_for_before_they_are_refused():
 
 
 def test_rules_of_the_interruption_queue_gain_an_event():
-    found = finding_of(CHECK, "1.13", a_cluster("1.1.10"))
+    found = finding_of(CHECK, "1.13", a_cluster("1.9.2"))
     assert (found.status, found.severity) == ("manual", "info")
     assert found.summary == (
         "search outside this cluster for: EC2 Spot Instance Interruption Warning in the EventBridge rules that fill "
         "the interruption queue (now EC2 Capacity Reservation Instance Interruption Warning beside it, for "
         "interruptible reservations)"
     )
+
+
+def test_a_chart_rendered_without_the_cluster_loses_its_service_monitor():
+    asked = (("1.2.8", "1.13"), ("1.3.8", "1.13"))
+    texts = [finding_of(CHECK, hop, a_cluster(version)).summary for version, hop in asked]
+    assert ["--api-versions monitoring.coreos.com/v1" in text for text in texts] == [True, False]
 
 
 def test_every_summary_fits_its_column():

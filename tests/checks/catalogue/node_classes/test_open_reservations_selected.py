@@ -25,9 +25,29 @@ def test_a_class_selects_them():
     made = node_class("d", cluster="test", version="v1", capacityReservationSelectorTerms=[{"id": "cr-1"}])
     assert result_of(CHECK, NEWEST_MINOR, on("1.3.3", made)) == (
         "not_applicable",
-        "a node class selects reservations",
+        "every EC2NodeClass selects reservations",
         (),
     )
+
+
+def test_a_class_without_terms_is_named_beside_one_that_selects():
+    made = node_class("d", cluster="test", version="v1", capacityReservationSelectorTerms=[{"id": "cr-1"}])
+    others = [node_class(f"other-{number}", cluster="test", version="v1") for number in range(6)]
+    status, summary, _ = result_of(CHECK, NEWEST_MINOR, on("1.3.3", made, *others))
+    assert status == "manual"
+    assert "nodes of other-0, other-1, other-2, other-3, other-4, ... use only what" in summary
+
+
+def test_there_is_no_class():
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.3")) == ("not_applicable", "there is no EC2NodeClass", ())
+
+
+@pytest.mark.parametrize(
+    ("gates", "status"), [("ReservedCapacity=true", "not_applicable"), ("NodeRepair=true", "manual")]
+)
+def test_a_gate_that_is_on_has_changed_this_before(gates: str, status: str):
+    cluster = on("1.3.3", node_class("d", cluster="test", version="v1")).with_flag(f"--feature-gates={gates}")
+    assert result_of(CHECK, NEWEST_MINOR, cluster)[0] == status
 
 
 def test_it_was_settled_before():
@@ -36,7 +56,8 @@ def test_it_was_settled_before():
 
 def test_it_only_informs():
     assert asked_hops(CHECK)[0] == "1.6"
-    assert finding_of(CHECK, NEWEST_MINOR, on("1.3.3")).severity == "info"
+    cluster = on("1.3.3", node_class("d", cluster="test", version="v1"))
+    assert finding_of(CHECK, NEWEST_MINOR, cluster).severity == "info"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

@@ -10,7 +10,8 @@ def test_what_goes_with_the_hop_is_to_be_searched_for():
     assert (found.status, found.severity, found.evidence) == ("manual", "info", ())
     assert found.summary == (
         "search rules, dashboards and log queries outside of this cluster for: karpenter_ignored_pod_count, "
-        "karpenter_pods_pods_drained_total, karpenter_nodes_eviction_requests_total; metric labels capacity_type; "
+        "karpenter_pods_scheduling_undecided_time_seconds, karpenter_pods_pods_drained_total, "
+        "karpenter_nodes_eviction_requests_total; metric labels capacity_type; "
         'controller="nodeclass.status", controller="nodeclass.termination" '
         "in rules over controller_runtime_ metrics (now nodeclass)"
     )
@@ -18,8 +19,8 @@ def test_what_goes_with_the_hop_is_to_be_searched_for():
         [
             "# in the repositories that hold them",
             (
-                "grep -rnwE 'karpenter_ignored_pod_count|karpenter_pods_pods_drained_total|"
-                "karpenter_nodes_eviction_requests_total' ."
+                "grep -rnwE 'karpenter_ignored_pod_count|karpenter_pods_scheduling_undecided_time_seconds|"
+                "karpenter_pods_pods_drained_total|karpenter_nodes_eviction_requests_total' ."
             ),
         ]
     ]
@@ -34,7 +35,7 @@ def test_of_many_names_the_summary_shows_a_few_and_the_command_all():
 
 def test_labels_of_metrics_that_end_are_named():
     found = finding_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"))
-    assert "and 12 more; metric labels provisioner, deprovisioner, region; " in found.summary
+    assert "and 15 more; metric labels provisioner, deprovisioner, region; " in found.summary
     assert (
         "# label deprovisioner of karpenter_deprovisioning_*, karpenter_disruption_* (now method)"
         in found.remedies[0].text.splitlines()
