@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import below
+from migrations_app.inventory.facts.managers import Manager
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery
 from migrations_app.manifests import JsonMap
@@ -18,9 +19,15 @@ from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 PRUNE = "argocd.argoproj.io/sync-options"
 """Argo CD also reads this annotation, a list, from the live object, and does not delete an object with Prune=false."""
 KEPT = "Prune=false"
+FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 ALL_CRDS = "$(kubectl get crd -o name | grep -E '[.]karpenter[.](sh|k8s[.]aws)$')"
 _BEFORE = "Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD"
 _IN_GIT = f"Write {KEPT} in Git too: a sync takes it away where Git has another list, or replaces the CRDs"
+IN_GIT: Mapping[Manager, str] = {
+    "argocd": _IN_GIT,
+    "flux": f"Write {FLUX_PRUNE}=disabled in Git too: Flux takes away what kubectl wrote into its objects",
+}
+"""For each tool that applies CRDs from Git, the note of a mark that is written in the cluster."""
 _OPTIONS = "{.metadata.annotations.argocd\\.argoproj\\.io/sync-options}"
 
 
@@ -67,16 +74,27 @@ def skip_crds(inventory: Inventory, row: Evidence) -> ObjectPatch:
 
 
 def _skip_in_list(row: Evidence, delivery: GitOpsDelivery | None, *, target: ChangeTarget, done: str) -> ObjectPatch:
-    """One of several sources of an Application: a JSON patch of its Helm settings, as a whole."""
+    """One of several sources of an Application: a JSON patch of its Helm settings, as a whole. It is refused if another
+    source is at that place, or has other settings, since the scan."""
     at = row.path.replace("[", ".").replace("]", "").split(".")[:-1]
     former = below(delivery.spec or {}, tuple(at[1:])) if delivery else None
     path = "/" + "/".join(at)
     settings = (former if isinstance(former, dict) else {}) | {"skipCrds": True}
+    source = below(delivery.spec or {}, tuple(at[1:-1])) if delivery else None
+    chart: JsonMap = {
+        "op": "test",
+        "path": path.removesuffix("helm") + "chart",
+        "value": source.get("chart") if isinstance(source, dict) else None,
+    }
     undo: JsonMap = (
         {"op": "remove", "path": path} if former is None else {"op": "replace", "path": path, "value": former}
     )
-    body: JsonMap = {"op": "add", "path": path, "value": settings}
-    return ObjectPatch(target=target, body=(body,), done=done, undo=ObjectPatch(target=target, body=(undo,)))
+    return ObjectPatch(
+        target=target,
+        body=(chart, {"op": "test", "path": path, "value": former}, {"op": "add", "path": path, "value": settings}),
+        done=done,
+        undo=ObjectPatch(target=target, body=(chart, {"op": "test", "path": path, "value": settings}, undo)),
+    )
 
 
 def keep_all_crds() -> Remedy:
@@ -86,7 +104,7 @@ def keep_all_crds() -> Remedy:
         note(_IN_GIT),
         f"for crd in {ALL_CRDS}; do",
         f"  options=$(kubectl get \"$crd\" -o jsonpath='{_OPTIONS}') || break",
-        "  options=$(printf '%s' \"$options\" | tr -d ' ' | tr ',' '\\n' | grep -v '^Prune=' | paste -sd, -)",
+        "  options=$(printf '%s' \"$options\" | tr -d ' ' | tr ',' '\\n' | sed '/^Prune=/d' | paste -sd, -)",
         f'  kubectl annotate "$crd" "{PRUNE}=${{options:+$options,}}{KEPT}" --overwrite',
         "done",
     )
