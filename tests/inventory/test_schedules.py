@@ -72,7 +72,9 @@ def test_many_times_of_a_day_count_as_one_time_does():
 
 
 @given(
-    st.lists(st.tuples(st.sets(st.integers(0, 59), min_size=1, max_size=20), st.integers(1, 40)), min_size=1, max_size=3)
+    st.lists(
+        st.tuples(st.sets(st.integers(0, 59), min_size=1, max_size=20), st.integers(1, 40)), min_size=1, max_size=3
+    )
 )
 def test_schedules_of_every_hour_as_a_clock_shows_them(windows):
     """Each minute of an hour, asked one by one: is there a hit within the duration before it?"""

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import (
     Check,
     CheckContext,
@@ -32,9 +34,18 @@ check = Check(
     sources=("helm/helm@v3.19.0:pkg/action/upgrade.go",),
     remedy_tools=("kubectl",),
 )
-
-
 HELM = ("helm", "-n")
+_TAKE_BACK = (
+    "wait for the run of release {name}; if nobody runs it any more, take it back to {revision}, with helm rollback or "
+    "with the action that rolls Karpenter's Helm release back"
+)
+ENDS = {
+    "pending-upgrade": _TAKE_BACK,
+    "pending-rollback": _TAKE_BACK,
+    "pending-install": "let whoever installs release {name} finish: there is nothing to take it back to",
+    "uninstalling": "find out who uninstalls release {name}: what its chart holds is being deleted",
+}
+"""For each status, what a person does."""
 
 
 @check.judge
@@ -47,14 +58,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("no Helm release of Karpenter is recorded")
     for release in releases:
         if release.unfinished:
-            yield Evidence(
-                kind="HelmRelease",
-                namespace=release.namespace,
-                name=release.name,
-                path="info.status",
-                seen=release.unfinished,
-                wanted="deployed",
-            )
+            place = Evidence(kind="HelmRelease", namespace=release.namespace, name=release.name, path="info.status")
+            ran = str(release.revision) if release.status == "deployed" else ""
+            yield replace(place, seen=release.unfinished, wanted="deployed").with_data(ran=ran)
 
 
 @check.advise
@@ -65,8 +71,11 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
     home, name = no_option(row.namespace), no_option(row.name)
     yield Observation(pipe=((*HELM, home, "history", name, "--max", "5"),))
+    records = ("-l", f"owner=helm,name={name}", "--sort-by", ".metadata.creationTimestamp")
+    yield Observation(pipe=(("kubectl", "-n", home, "get", "secrets", *records),))
+    task, ran = ENDS.get(row.seen, ENDS["pending-upgrade"]), row.value("ran")
     yield PersonTask(
-        what=f"wait for the run of release {row.name}, or take its pending revision back with helm rollback",
-        why="only who began the run knows whether it goes on",
+        what=task.format(name=row.name, revision=f"revision {ran}" if ran else "the last revision that ran"),
+        why="only who began the run knows whether it goes on; the age of the newest record says when it began",
         where=f"helm -n {row.namespace} history {row.name}",
     )
