@@ -34,7 +34,6 @@ check = Check(
     sources=("helm/helm@v3.19.0:pkg/action/upgrade.go",),
     remedy_tools=("kubectl",),
 )
-HELM = ("helm", "-n")
 _TAKE_BACK = (
     "wait for the run of release {name}; if nobody runs it any more, take it back to {revision}, with helm rollback or "
     "with the action that rolls Karpenter's Helm release back"
@@ -50,8 +49,8 @@ ENDS = {
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    releases, unread = case.inventory.helm_releases.items, records_unread(case.inventory)
-    if unread:
+    releases = case.inventory.helm_releases.items
+    if unread := records_unread(case.inventory):
         yield Unknown(f"Helm's records could not be read ({unread})")
         yield SeverityCap("info")  # Helm refuses by itself before it changes the release
     elif not releases:
@@ -69,11 +68,11 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 
 
 def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
-    home, name = no_option(row.namespace), no_option(row.name)
-    yield Observation(pipe=((*HELM, home, "history", name, "--max", "5"),))
+    home, name, ran = no_option(row.namespace), no_option(row.name), row.value("ran")
+    yield Observation(pipe=(("helm", "-n", home, "history", name, "--max", "5"),))
     records = ("-l", f"owner=helm,name={name}", "--sort-by", ".metadata.creationTimestamp")
     yield Observation(pipe=(("kubectl", "-n", home, "get", "secrets", *records),))
-    task, ran = ENDS.get(row.seen, ENDS["pending-upgrade"]), row.value("ran")
+    task = ENDS.get(row.seen, _TAKE_BACK)
     yield PersonTask(
         what=task.format(name=row.name, revision=f"revision {ran}" if ran else "the last revision that ran"),
         why="only who began the run knows whether it goes on; the age of the newest record says when it began",
