@@ -70,7 +70,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
     home, name, ran = no_option(row.namespace), no_option(row.name), row.value("ran")
     yield Observation(pipe=(("helm", "-n", home, "history", name, "--max", "5"),))
-    records = ("-l", f"owner=helm,name={name}", "--sort-by", ".metadata.creationTimestamp")
+    records = ("-l", f"owner=helm,name={name}", "--sort-by=.metadata.creationTimestamp")
     yield Observation(pipe=(("kubectl", "-n", home, "get", "secrets", *records),))
     task = ENDS.get(row.seen, _TAKE_BACK)
     yield PersonTask(

@@ -29,7 +29,7 @@ def test_a_run_that_was_stopped():
     lines = [line for line in given.text.splitlines() if not line.startswith("#")]
     assert lines == [
         "helm -n kube-system history karpenter --max 5",
-        "kubectl -n kube-system get secrets -l owner=helm,name=karpenter --sort-by .metadata.creationTimestamp",
+        "kubectl -n kube-system get secrets -l owner=helm,name=karpenter --sort-by=.metadata.creationTimestamp",
     ]
     assert "take it back to revision 3, with helm rollback" in given.text
 
