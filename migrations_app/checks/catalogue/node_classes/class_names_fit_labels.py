@@ -1,5 +1,5 @@
-"""Fails for each EC2NodeClass with a name longer than the value of a label may be, and for AWSNodeTemplates that give one
-such a name."""
+"""Fails for each EC2NodeClass whose name is longer than the value of a label may be, and for AWSNodeTemplates that a
+conversion makes such classes of."""
 
 from collections.abc import Iterator
 
