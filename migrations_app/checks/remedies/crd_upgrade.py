@@ -10,7 +10,7 @@ from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import below
-from migrations_app.inventory.facts.managers import Manager
+from migrations_app.inventory.facts.managers import Manager, managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery
 from migrations_app.manifests import JsonMap
@@ -23,7 +23,7 @@ FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 ALL_CRDS = "$(kubectl get crd -o name | grep -E '[.]karpenter[.](sh|k8s[.]aws)$')"
 _BEFORE = "Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD"
 _IN_GIT = f"Write {KEPT} in Git too: a sync takes it away where Git has another list, or replaces the CRDs"
-IN_GIT: Mapping[Manager, str] = {
+_NOTES: Mapping[Manager, str] = {
     "argocd": _IN_GIT,
     "flux": f"Write {FLUX_PRUNE}=disabled in Git too: Flux takes away what kubectl wrote into its objects",
 }
@@ -51,6 +51,13 @@ def _beside(crd: CRD, given: Mapping[str, str]) -> Mapping[str, str]:
     options = [option.strip() for option in (crd.metadata.annotation(PRUNE) or "").split(",")]
     others = [option for option in options if option and option.partition("=")[0].strip() != name]
     return {**given, PRUNE: ",".join((*others, given[PRUNE]))}
+
+
+def git_notes(crds: Iterable[CRD]) -> tuple[str, ...]:
+    """A note for each tool that applies some of these CRDs from Git: the marks belong there, too."""
+    managers = [managed(crd.metadata) for crd in crds]
+    tools = {manager.by for manager in managers if not manager.through_helm}
+    return tuple(text for tool, text in _NOTES.items() if tool in tools)
 
 
 def keep_crds(crds: Sequence[CRD]) -> Remedy:

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.crd_upgrade import FLUX_PRUNE, IN_GIT, KEPT, annotate_crds
+from migrations_app.checks.remedies.crd_upgrade import FLUX_PRUNE, KEPT, annotate_crds, git_notes
 from migrations_app.checks.remedies.crd_upgrade import PRUNE as ARGO_PRUNE
 from migrations_app.inventory.facts.controller import CRD_CHART, records_unread
-from migrations_app.inventory.facts.managers import Managed, managed
+from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter import kinds
@@ -65,7 +65,7 @@ def _deleted_by(inventory: Inventory, crd: CRD) -> str:
     key, value = PRUNE.get(by.by, ("", ""))
     if key and value in (metadata.annotation(key) or ""):
         return ""
-    if key and not _through_helm(by):
+    if key and not by.through_helm:
         return f"{'Argo CD' if by.by == 'argocd' else 'Flux'}, where it prunes,"
     listed = any(release.chart == CRD_CHART and crd.name in release.crds for release in inventory.helm_releases.items)
     helm = listed or (by.by in ("helm", "flux") and bool(by.name))
@@ -77,10 +77,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     names = {row.name for row in evidence}
     marks = {KEEP: "keep", **dict(PRUNE.values())}
     crds = [crd for crd in case.inventory.crds.items if crd.name in names]
-    tools = {by.by for by in (managed(crd.metadata) for crd in crds) if not _through_helm(by)}
-    yield in_cluster(annotate_crds(crds, marks, notes=(BEST, *(IN_GIT[tool] for tool in IN_GIT if tool in tools))))
-
-
-def _through_helm(by: Managed) -> bool:
-    """Whether Flux applies the object through a Helm release, which deletes it by the rules of Helm."""
-    return by.by == "flux" and "helm" in by.told_by
+    yield in_cluster(annotate_crds(crds, marks, notes=(BEST, *git_notes(crds))))
