@@ -33,7 +33,7 @@ LOOK = (
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if "1.6" not in case.hop.entered:
-        yield NotApplicable("the hop does not enter 1.6")
+        yield NotApplicable("the upgrade does not enter 1.6")
     elif any(ec2nodeclass.get(TERMS) for ec2nodeclass in case.inventory.ec2nodeclasses.items):
         yield NotApplicable("a node class selects reservations")
     else:

@@ -31,7 +31,7 @@ def test_a_class_selects_them():
 
 
 def test_it_was_settled_before():
-    assert result_of(CHECK, NEWEST_MINOR, on("1.8.2")) == ("not_applicable", "the hop does not enter 1.6", ())
+    assert result_of(CHECK, NEWEST_MINOR, on("1.8.2")) == ("not_applicable", "the upgrade does not enter 1.6", ())
 
 
 def test_it_only_informs():
