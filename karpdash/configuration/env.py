@@ -80,7 +80,11 @@ class Env:
         (), "Networks in CIDR form that are allowed; never metadata services, karpdash's own database or its broker."
     )
     scan_interval: int = setting(
-        3600, "Seconds between two scans of a cluster; 0: only on demand.", low=0, high=604_800
+        3600,
+        "Seconds between two scans of a cluster; a result is out of date after three of them. 0: only on demand, and "
+        "out of date after a day.",
+        low=0,
+        high=604_800,
     )
     probe_seconds: int = setting(5, "Seconds in which a cluster has to answer before its scan.", low=1, high=60)
     scan_deadline: int = setting(600, "Seconds after which a scan is given up.", low=10, high=3_600)

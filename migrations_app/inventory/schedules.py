@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
+from operator import or_
 from typing import Final
 
 DESCRIPTORS: Final = {
@@ -30,12 +31,12 @@ _DAY: Final = 24 * 60
 _FIRST: Final = date(2024, 1, 1)
 _DAYS: Final = 8 * 365 + 2
 """Two leap years, so that each day of a month and of a week is among them."""
-_SETTLED: Final = 366 * _DAY
-"""From that minute on everything counts that began before, as no longer duration is looked at."""
+_SETTLED: Final = 366
+"""From that day on everything counts that began before, as no longer duration is looked at."""
+_WHOLE_DAY: Final = (1 << _DAY) - 1
+"""A bit for each minute of a day."""
 LONGEST: Final = 100
 """The longest schedule that is read, in characters."""
-_MOST_A_DAY: Final = 48
-"""More separate times of one day are not looked at: between them the budget is open."""
 
 Interval = tuple[int, int]
 
@@ -77,27 +78,33 @@ def window_of(budget: Mapping[str, object]) -> tuple[str, int] | None:
 
 def always_active(windows: Iterable[tuple[str, int]]) -> bool:
     """Whether at every moment one of these schedules, each with its duration in minutes, is active."""
-    intervals = sorted(interval for schedule, minutes in windows for interval in _intervals(schedule, minutes))
-    covered = _SETTLED
-    for start, end in intervals:
-        if start > covered:
-            return False
-        covered = max(covered, end)
-    return covered >= _DAYS * _DAY
+    active = [days for schedule, minutes in windows if (days := _active_minutes(schedule, minutes))]
+    return bool(active) and all(reduce(or_, at_once) == _WHOLE_DAY for at_once in zip(*active, strict=True))
 
 
 @lru_cache(maxsize=64)
-def _intervals(schedule: str, minutes: int) -> tuple[Interval, ...]:
-    """The times at which the schedule is active, in minutes since the first day; none if it cannot be read."""
+def _active_minutes(schedule: str, minutes: int) -> tuple[int, ...]:
+    """For each day from `_SETTLED` on, the minutes at which the schedule is active, as bits of a number; none if it
+    cannot be read."""
     cron = _cron(schedule)
     if cron is None:
         return ()
-    of_day = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
-    hits = list(_first_and_last(of_day, minutes))
-    if len(hits) > _MOST_A_DAY:
-        return ()
-    days = (day for day in range(_DAYS) if cron.hits_on(_FIRST + timedelta(days=day)))
-    return tuple((day * _DAY + start, day * _DAY + end) for day in days for start, end in hits)
+    times = list(_first_and_last(sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes), minutes))
+    of_hit = reduce(or_, (_span(start, min(end, _DAY)) for start, end in times))
+    days: list[int] = []
+    until = 0  # what goes on after midnight is one interval: each that does contains midnight
+    for day in range(_DAYS):
+        active = _span(0, max(0, min(until - day * _DAY, _DAY)))
+        if cron.hits_on(_FIRST + timedelta(days=day)):
+            active |= of_hit
+            until = max(until, day * _DAY + times[-1][1])
+        days.append(active)
+    return tuple(days[_SETTLED:])
+
+
+def _span(start: int, end: int) -> int:
+    """The minutes from `start` on and before `end`, as bits."""
+    return (1 << end) - (1 << start)
 
 
 def _first_and_last(hits: list[int], minutes: int) -> Iterator[Interval]:

@@ -242,7 +242,7 @@ NO_RETURN: tuple[NoReturn, ...] = (
         "1.0",
         "resources",
         "Fields that only v1 has are lost once an older release writes the object",
-        "Keep an export of the objects as they were before the hop",
+        "Keep an export of the objects as they were before the upgrade",
         f"{GUIDES}/v1-migration.md",
     ),
     NoReturn(

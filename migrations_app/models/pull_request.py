@@ -20,6 +20,10 @@ class CodeRepository(models.Model):
     app = models.CharField(max_length=40, blank=True, default="")
     """The id of a GitHub App; empty for a token."""
     installation = models.CharField(max_length=40, blank=True, default="")
+    group = models.ForeignKey(
+        "migrations_app.ClusterGroup", null=True, on_delete=models.PROTECT, related_name="repositories"
+    )
+    """The clusters that it is for; null: every cluster."""
     made_by_name = models.CharField(max_length=150)
     made_at = models.DateTimeField()
 

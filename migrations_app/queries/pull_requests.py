@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Q
+
 from migrations_app.clients.git_hosts.access import web_address
 from migrations_app.errors import NotFound
 from migrations_app.models.pull_request import CodeRepository, PullRequest
 from migrations_app.queries.ordering import SortColumn, orders, sorted_page
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
-from migrations_app.queries.visibility import visible_clusters
+from migrations_app.queries.visibility import current_scope, groups_of, sees_all, visible_clusters
 
 MOST = 100
 """Maximum number of listed requests of a cluster."""
@@ -27,6 +29,9 @@ class RepositoryRow:
     kind: str
     address: str
     app: str
+    group: uuid.UUID | None
+    """The group of clusters that it is for; None: every cluster."""
+    group_name: str
     made_by_name: str
     made_at: datetime
 
@@ -56,9 +61,22 @@ class RequestRow:
     link: str
 
 
-def repository_rows() -> tuple[RepositoryRow, ...]:
-    """Every repository, by address; there are few."""
-    return tuple(from_row(RepositoryRow, row) for row in CodeRepository.objects.defer("sealed"))
+def repository_rows(cluster_id: uuid.UUID | None = None) -> tuple[RepositoryRow, ...]:
+    """The repositories that the caller may use, of that cluster if one is given, by address; there are few. Who
+    administers sees all."""
+    rows = CodeRepository.objects.defer("sealed").select_related("group")
+    if cluster_id is not None:
+        rows = rows.filter(for_cluster(cluster_id))
+    if not sees_all("administer") and not sees_all("operate"):
+        rows = rows.filter(Q(group=None) | Q(group__in=current_scope().standing.groups_with("operate")))
+    return tuple(
+        from_row(RepositoryRow, row, group=row.group_id, group_name=row.group.name if row.group else "") for row in rows
+    )
+
+
+def for_cluster(cluster_id: uuid.UUID) -> Q:
+    """Filter for the repositories that are for every cluster, or for a group that the cluster is in."""
+    return Q(group=None) | Q(group__in=groups_of(cluster_id))
 
 
 def requests_of(cluster_id: uuid.UUID) -> tuple[RequestRow, ...]:

@@ -43,6 +43,7 @@ DEEDS: dict[str, str] = {
     "sign_in.sample": _("signed in as a sample person, without a password"),
     "sign_in.refused": _("failed to sign in"),
     "repository.registered": _("registered a Git repository"),
+    "repository.limited": _("changed for which clusters a Git repository is"),
     "repository.removed": _("removed a Git repository"),
     "pull_request.previewed": _("previewed a pull request"),
     "pull_request.approved": _("approved a pull request"),

@@ -179,6 +179,7 @@ urlpatterns = [
     path("campaigns/<uuid:campaign_id>/try-again", campaign_commands.requeue_member, name="campaign-try-again"),
     path("settings/repositories", repositories.repositories, name="repositories"),
     path("settings/repositories/<uuid:repository_id>/remove", repositories.forget, name="repository-forget"),
+    path("settings/repositories/<uuid:repository_id>/clusters", repositories.limit, name="repository-limit"),
     path("clusters/<uuid:cluster_id>/pull-requests", request_pages.of_cluster, name="cluster-pull-requests"),
     path("clusters/<uuid:cluster_id>/pull-requests/new", request_pages.new, name="cluster-pull-request-new"),
     path("pull-requests/<uuid:pull_request_id>/", request_pages.pull_request, name="pull-request"),

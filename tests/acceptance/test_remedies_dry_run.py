@@ -33,9 +33,25 @@ def patchings() -> list[Patching]:
     """Each patch once for each version of what it is for."""
     every = [(command, one) for one in advice() for command in commands(one.remedy.text) if command.patch is not None]
     # What an earlier hop makes is not there yet.
-    found = [Patching(command, one, there, None) for command, one in every if (there := _object(command, one))]
+    found = [
+        Patching(command, one, there, None)
+        for command, one in every
+        if (there := _object(command, one)) and not _goes_on(command, there)
+    ]
     once = {(one.object["apiVersion"], one.object["kind"], repr(one.command.patch)): one for one in found}
     return [one._replace(definition=_definition(one.object, one.advice)) for one in once.values()]
+
+
+def _goes_on(command: Command, document: Document) -> bool:
+    """Whether the patch tests a list that is the one of the object with an entry more, which an earlier hop adds."""
+    for step in command.patch if isinstance(command.patch, list) else []:
+        if step["op"] == "test" and isinstance(step["value"], list):
+            holder: Any = document
+            for part in step["path"].split("/")[1:]:
+                holder = holder[int(part)] if isinstance(holder, list) else (holder or {}).get(part)
+            if isinstance(holder, list) and holder != step["value"] and holder == step["value"][: len(holder)]:
+                return True
+    return False
 
 
 def _object(command: Command, one: Advice) -> Document | None:

@@ -126,6 +126,8 @@ PAGES: dict[tuple[str, str], PageAccess] = {
     ("convert", "POST"): PageAccess("", "L++++++"),
     ("repositories", "GET"): PageAccess("", "L33333+"),
     ("repositories", "POST"): PageAccess("", "L33333+"),
+    ("repository-limit", "GET"): PageAccess("repository", "L33333+"),
+    ("repository-limit", "POST"): PageAccess("repository", "L33333+"),
     ("repository-forget", "GET"): PageAccess("repository", "L33333+"),
     ("repository-forget", "POST"): PageAccess("repository", "L33333+"),
     ("organizations", "GET"): PageAccess("", "L33333+"),

@@ -43,7 +43,7 @@ BODIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
 }
 HIDDEN = "zz-hidden"
 OF_ALL = frozenset({"clusters/{id}/pull-requests"})
-"""The id in the body is that of a repository, which belongs to all clusters: docs/pull-requests.md."""
+"""The id in the body is that of a repository for every cluster: docs/pull-requests.md."""
 
 
 @cache

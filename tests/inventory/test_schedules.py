@@ -61,6 +61,28 @@ def test_schedules_together():
     assert not always_active([])
 
 
+def test_many_times_of_a_day_count_as_one_time_does():
+    """Seventy-two times of a day for ten minutes; the other schedule fills what is between them."""
+    often, between = ("0,20,40 * * * *", 10), ("10,30,50 * * * *", 10)
+    assert always_active([often, between])
+    assert not always_active([often, ("10,30,50 * * * *", 9)])
+    assert not always_active([often, ("10,30,50 1-23 * * *", 10)])
+    assert always_active([often, ("10,30,50 1-23 * * *", 10), ("0 0 * * *", 60)])
+    assert always_active([("*/2 * * * *", 1), ("1/2 * * * *", 1)])
+
+
+@given(
+    st.lists(
+        st.tuples(st.sets(st.integers(0, 59), min_size=1, max_size=20), st.integers(1, 40)), min_size=1, max_size=3
+    )
+)
+def test_schedules_of_every_hour_as_a_clock_shows_them(windows):
+    """Each minute of an hour, asked one by one: is there a hit within the duration before it?"""
+    written = [(f"{','.join(map(str, sorted(hits)))} * * * *", minutes) for hits, minutes in windows]
+    active = all(any((now - hit) % 60 < minutes for hits, minutes in windows for hit in hits) for now in range(60))
+    assert always_active(written) == active
+
+
 @pytest.mark.parametrize(
     "schedule",
     ["", "@reboot", "0 0 * *", "0 0 * * * *", "60 0 * * *", "0 24 * * *", "0 0 0 * *", "0 0 * 13 *", "0 0 * * 7",

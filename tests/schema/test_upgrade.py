@@ -26,6 +26,7 @@ BEFORE = Path(__file__).with_name("before_0_1_0.sql")
 OURS = "migrations_app"
 TABLES, GUARDS = "0001_squashed_0026_tables", "0002_squashed_0026_guards"
 MODEL_NAMES = "0027_model_names"
+REPOSITORY_GROUPS = "0028_repository_groups"
 _tables = importlib.import_module(f"migrations_app.migrations.{TABLES}")
 FIRST, SECOND = _tables.FIRST, _tables.SECOND
 NAMES = "SELECT name FROM django_migrations WHERE app = 'migrations_app'"
@@ -74,7 +75,10 @@ def test_a_database_from_before_the_squash_ends_like_a_new_one(tmp_path):
     before = as_before(old)
     told = migrate(old)
     applied = [line for line in told.stdout.splitlines() if "Applying" in line]
-    assert (told.returncode, applied) == (0, [f"  Applying {OURS}.{MODEL_NAMES}... OK"]), told.stderr
+    assert (told.returncode, applied) == (
+        0,
+        [f"  Applying {OURS}.{name}... OK" for name in (MODEL_NAMES, REPOSITORY_GROUPS)],
+    ), told.stderr
     new.mkdir()
     assert migrate(new).returncode == 0
     with database(old) as upgraded, database(new) as fresh:
@@ -82,9 +86,20 @@ def test_a_database_from_before_the_squash_ends_like_a_new_one(tmp_path):
         assert rows(upgraded) == before
         assert {"migrations_app_auditevent", "migrations_app_rollout", "migrations_app_snapshot"} <= set(before)
         steps = dict(upgraded.execute(NAMES.replace("name", "name, applied", 1)).fetchall())
-        assert set(steps) == replaced() | {TABLES, GUARDS, MODEL_NAMES, "0025_needs_0025_packed_contents"}
+        assert set(steps) == replaced() | {
+            TABLES,
+            GUARDS,
+            MODEL_NAMES,
+            REPOSITORY_GROUPS,
+            "0025_needs_0025_packed_contents",
+        }
         assert steps["0025_packed_contents"] == "2026-11-24 09:00:00"  # packing waits from then on (R27)
-        assert {name for (name,) in fresh.execute(NAMES)} == replaced() | {TABLES, GUARDS, MODEL_NAMES}
+        assert {name for (name,) in fresh.execute(NAMES)} == replaced() | {
+            TABLES,
+            GUARDS,
+            MODEL_NAMES,
+            REPOSITORY_GROUPS,
+        }
 
 
 def run(url: str, folder: Path, statement: str) -> list[str]:
@@ -102,7 +117,7 @@ def run(url: str, folder: Path, statement: str) -> list[str]:
 def test_nothing_is_run_where_all_that_is_replaced_was_applied(tmp_path, database_url):
     assert migrate(tmp_path, url=database_url).returncode == 0
     names = sorted(run(database_url, tmp_path, NAMES))
-    assert names == sorted(replaced() | {TABLES, GUARDS, MODEL_NAMES})
+    assert names == sorted(replaced() | {TABLES, GUARDS, MODEL_NAMES, REPOSITORY_GROUPS})
     run(database_url, tmp_path, FORGET)
     told = migrate(tmp_path, url=database_url)
     assert (told.returncode, "No migrations to apply." in told.stdout) == (0, True), told.stderr
@@ -130,7 +145,7 @@ def test_a_kill_while_the_names_are_recorded_leaves_none_and_the_next_run_ends_i
     assert run("", tmp_path, NAMES) == []
     told = migrate(tmp_path)
     assert told.returncode == 0, told.stderr
-    assert set(run("", tmp_path, NAMES)) == replaced() | {TABLES, GUARDS, MODEL_NAMES}
+    assert set(run("", tmp_path, NAMES)) == replaced() | {TABLES, GUARDS, MODEL_NAMES, REPOSITORY_GROUPS}
 
 
 def test_a_database_between_the_steps_is_refused_in_words_and_left_alone(tmp_path):
@@ -170,7 +185,7 @@ def test_up_refuses_a_database_between_the_steps(applied):
 @pytest.mark.django_db
 def test_the_release_before_stays_ready_on_an_upgraded_and_on_a_new_database(monkeypatch):  # R27
     known = our_schema._known()
-    before = known - {(OURS, TABLES), (OURS, GUARDS), (OURS, MODEL_NAMES)}
+    before = known - {(OURS, TABLES), (OURS, GUARDS), (OURS, MODEL_NAMES), (OURS, REPOSITORY_GROUPS)}
     assert {name for app, name in before if app == OURS} == replaced()
     monkeypatch.setattr(our_schema, "_known", lambda: before)
     assert our_schema.schema_fit() == ""

@@ -43,6 +43,7 @@ CODES: dict[str, ErrorCode] = {
     "itself": ErrorCode(400, "The same one", "Two different registrations are needed."),
     "name_not_typed": ErrorCode(400, "Name not typed", "Send the cluster's name, exactly as it is, in `typed`."),
     "bad_network": ErrorCode(400, "Bad network", "A network is written as 192.0.2.0/24 or 2001:db8::/32."),
+    "bad_group": ErrorCode(400, "Bad group", "There is no such group of clusters."),
     "bad_groups": ErrorCode(400, "Bad groups", "A role holds over every cluster, or over one group or more."),
     "bad_role": ErrorCode(400, "Bad role", "There is no such role for this account."),
     "no_file_change": ErrorCode(400, "In no file", "The fix changes no object or value that is in a repository."),
@@ -123,6 +124,12 @@ CODES: dict[str, ErrorCode] = {
     "nothing_open": ErrorCode(409, "Nothing open", "There is no open pull request."),
     "refused_by_host": ErrorCode(
         409, "Refused by the host", "The Git host refused the credential, the branch or the request."
+    ),
+    "repository_of_group": ErrorCode(
+        409, "Repository of this group", "A Git repository is for the clusters of the group alone."
+    ),
+    "repository_of_others": ErrorCode(
+        409, "Repository of other clusters", "The Git repository is for clusters of a group that this one is not in."
     ),
     "repository_gone": ErrorCode(409, "Repository removed", "The repository and its credential were removed."),
     "rehearsal_missing": ErrorCode(

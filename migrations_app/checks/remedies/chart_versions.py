@@ -40,7 +40,7 @@ def _body(row: Evidence, version: str, *, instead: str) -> JsonMap | tuple[JsonM
     if "[" not in row.path:
         return merge_patch_at(row.path, version or None)
     at = f"/spec/{row.value('at')}"
+    as_seen: JsonMap = {"op": "test", "path": at, "value": instead or None}
     if not instead:
-        return ({"op": "add", "path": at, "value": version},)
-    write: JsonMap = {"op": "replace", "path": at, "value": version} if version else {"op": "remove", "path": at}
-    return {"op": "test", "path": at, "value": instead}, write
+        return as_seen, {"op": "add", "path": at, "value": version}
+    return as_seen, {"op": "replace", "path": at, "value": version} if version else {"op": "remove", "path": at}

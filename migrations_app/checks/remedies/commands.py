@@ -62,9 +62,7 @@ def ordered(by: Managed, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
     return tuple(sorted(remedies, key=lambda remedy: remedy.how != FIRST[by.by]))
 
 
-def remedies_of(
-    change: Change, manager: Managed, *, target_release: str = "the release of the hop"
-) -> tuple[Remedy, ...]:
+def remedies_of(change: Change, manager: Managed, *, target_release: str = "the target version") -> tuple[Remedy, ...]:
     """One remedy for every tool that can make the change; remedies for the tool that manages the object come first.
     Empty if no tool can. `target_release` is the target version of the hop, named in texts about chart values."""
     texts: tuple[tuple[How, str], ...] = (

@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.inventory.facts.controller import Installation
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.cluster import NetworkPolicy
 from migrations_app.manifests import JsonMap
 
 INGRESS: Final = "/spec/ingress"
@@ -22,26 +23,40 @@ def open_ports(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     """Opens the ports of the evidence in the first NetworkPolicy that it names, in addition to what the policy
     allows."""
     first = evidence[0]
-    value: JsonMap = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
-    policies = {
-        (network_policy.namespace, network_policy.name): network_policy
-        for network_policy in inventory.network_policies.items
-    }
-    rules = len(policies[(first.namespace, first.name)].spec.ingress or ())
+    ports = [int(row.value("port")) for row in evidence if row.value("port").isdecimal()]
+    value: JsonMap = {"ports": [{"port": port, "protocol": "TCP"} for port in ports]}
+    policy = next(
+        policy
+        for policy in inventory.network_policies.items
+        if (policy.namespace, policy.name) == (first.namespace, first.name)
+    )
+    rules = len(policy.spec.ingress or ())
     target, last = ChangeTarget("NetworkPolicy", first.name, first.namespace), f"{INGRESS}/{rules}"
     body: JsonMap = {"op": "add", "path": INGRESS, "value": [value]}
-    undo_body: tuple[JsonMap, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
+    undo_body: tuple[JsonMap, ...] = (
+        {"op": "test", "path": INGRESS, "value": [value]},
+        {"op": "replace", "path": INGRESS, "value": []},
+    )
     if rules:
         body = {"op": "add", "path": f"{INGRESS}/-", "value": value}
         undo_body = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
     patch = ObjectPatch(
         target=target,
-        body=(body,),
+        body=(*_spec_as_seen(policy), body),
         notes=("Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",),
         undo=ObjectPatch(target=target, body=undo_body),
         done=f"NetworkPolicy {first.namespace}/{first.name} lets these ports in",
     )
     return in_cluster(patch)
+
+
+def _spec_as_seen(policy: NetworkPolicy) -> tuple[JsonMap, ...]:
+    """The operation by which a patch is refused if the policy has changed since the scan: each change of its spec
+    counts its generation up. Peers of rules are not read whole and cannot be compared. Empty for a policy without a
+    generation, as in a manifest."""
+    if policy.metadata.generation is None:
+        return ()
+    return ({"op": "test", "path": "/metadata/generation", "value": policy.metadata.generation},)
 
 
 def remove_sidecars(installation: Installation) -> Remedy:

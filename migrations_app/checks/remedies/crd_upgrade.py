@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import below
+from migrations_app.inventory.facts.managers import Manager, managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery
 from migrations_app.manifests import JsonMap
@@ -18,9 +19,15 @@ from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
 PRUNE = "argocd.argoproj.io/sync-options"
 """Argo CD also reads this annotation, a list, from the live object, and does not delete an object with Prune=false."""
 KEPT = "Prune=false"
+FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 ALL_CRDS = "$(kubectl get crd -o name | grep -E '[.]karpenter[.](sh|k8s[.]aws)$')"
 _BEFORE = "Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD"
 _IN_GIT = f"Write {KEPT} in Git too: a sync takes it away where Git has another list, or replaces the CRDs"
+_NOTES: Mapping[Manager, str] = {
+    "argocd": _IN_GIT,
+    "flux": f"Write {FLUX_PRUNE}=disabled in Git too: Flux takes away what kubectl wrote into its objects",
+}
+"""For each tool that applies CRDs from Git, the note of a mark that is written in the cluster."""
 _OPTIONS = "{.metadata.annotations.argocd\\.argoproj\\.io/sync-options}"
 
 
@@ -46,6 +53,13 @@ def _beside(crd: CRD, given: Mapping[str, str]) -> Mapping[str, str]:
     return {**given, PRUNE: ",".join((*others, given[PRUNE]))}
 
 
+def git_notes(crds: Iterable[CRD]) -> tuple[str, ...]:
+    """A note for each tool that applies some of these CRDs from Git: the marks belong there, too."""
+    managers = [managed(crd.metadata) for crd in crds]
+    tools = {manager.by for manager in managers if not manager.through_helm}
+    return tuple(text for tool, text in _NOTES.items() if tool in tools)
+
+
 def keep_crds(crds: Sequence[CRD]) -> Remedy:
     """Annotates these CRDs so that Argo CD does not delete them when a chart no longer contains them."""
     return in_cluster(annotate_crds(crds, {PRUNE: KEPT}, notes=(_BEFORE, _IN_GIT)))
@@ -67,16 +81,27 @@ def skip_crds(inventory: Inventory, row: Evidence) -> ObjectPatch:
 
 
 def _skip_in_list(row: Evidence, delivery: GitOpsDelivery | None, *, target: ChangeTarget, done: str) -> ObjectPatch:
-    """One of several sources of an Application: a JSON patch of its Helm settings, as a whole."""
+    """One of several sources of an Application: a JSON patch of its Helm settings, as a whole. It is refused if another
+    source is at that place, or has other settings, since the scan."""
     at = row.path.replace("[", ".").replace("]", "").split(".")[:-1]
     former = below(delivery.spec or {}, tuple(at[1:])) if delivery else None
     path = "/" + "/".join(at)
     settings = (former if isinstance(former, dict) else {}) | {"skipCrds": True}
+    source = below(delivery.spec or {}, tuple(at[1:-1])) if delivery else None
+    chart: JsonMap = {
+        "op": "test",
+        "path": path.removesuffix("helm") + "chart",
+        "value": source.get("chart") if isinstance(source, dict) else None,
+    }
     undo: JsonMap = (
         {"op": "remove", "path": path} if former is None else {"op": "replace", "path": path, "value": former}
     )
-    body: JsonMap = {"op": "add", "path": path, "value": settings}
-    return ObjectPatch(target=target, body=(body,), done=done, undo=ObjectPatch(target=target, body=(undo,)))
+    return ObjectPatch(
+        target=target,
+        body=(chart, {"op": "test", "path": path, "value": former}, {"op": "add", "path": path, "value": settings}),
+        done=done,
+        undo=ObjectPatch(target=target, body=(chart, {"op": "test", "path": path, "value": settings}, undo)),
+    )
 
 
 def keep_all_crds() -> Remedy:
@@ -86,7 +111,7 @@ def keep_all_crds() -> Remedy:
         note(_IN_GIT),
         f"for crd in {ALL_CRDS}; do",
         f"  options=$(kubectl get \"$crd\" -o jsonpath='{_OPTIONS}') || break",
-        "  options=$(printf '%s' \"$options\" | tr -d ' ' | tr ',' '\\n' | grep -v '^Prune=' | paste -sd, -)",
+        "  options=$(printf '%s' \"$options\" | tr -d ' ' | tr ',' '\\n' | sed '/^Prune=/d' | paste -sd, -)",
         f'  kubectl annotate "$crd" "{PRUNE}=${{options:+$options,}}{KEPT}" --overwrite',
         "done",
     )

@@ -131,17 +131,21 @@ def _named(evidence: Sequence[Evidence], kind: str) -> Sequence[str]:
 
 def append_patch(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
     """The JSON patch that appends the value to a list; if the list is missing or empty, it creates the list, because a
-    patch cannot append to a missing list."""
+    patch cannot append to a missing list. It is refused if the list has changed since the scan."""
+    at, current = pointer(path), whole_object.get(path)
+    as_seen: dict[str, object] = {"op": "test", "path": at, "value": current}
+    if isinstance(current, list) and current:
+        return [as_seen, {"op": "add", "path": f"{at}/-", "value": value}]
+    return [as_seen, {"op": "add", "path": at, "value": [value]}]
+
+
+def append_undo(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
+    """The JSON patch that undoes `append_patch`. It is refused if the value is at another place by then."""
     at, current = pointer(path), whole_object.get(path)
     if isinstance(current, list) and current:
-        return [{"op": "add", "path": f"{at}/-", "value": value}]
-    return [{"op": "add", "path": at, "value": [value]}]
-
-
-def append_undo(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
-    """The JSON patch that undoes `append_patch`, as long as nothing else was appended since."""
-    at, current = pointer(path), whole_object.get(path)
-    return [{"op": "remove", "path": f"{at}/{len(current)}" if isinstance(current, list) and current else at}]
+        last = f"{at}/{len(current)}"
+        return [{"op": "test", "path": last, "value": value}, {"op": "remove", "path": last}]
+    return [{"op": "test", "path": at, "value": [value]}, {"op": "remove", "path": at}]
 
 
 def delete_claims(

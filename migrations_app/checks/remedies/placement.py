@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+import msgspec
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
@@ -79,7 +80,7 @@ def workload_edit_task(row: Evidence, what: str, *, why: str) -> PersonTask:
 
 def add_toleration(inventory: Inventory, row: Evidence, *, old: str, new: str) -> Change:
     """Adds a toleration of the taint `new`, with any value, next to that of the taint `old`; a manual task if the
-    workload's template was not read."""
+    workload's template was not read. The patch is refused if the list has changed since the scan."""
     owner = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     listed = (owner and owner.template.spec.tolerations) or ()
     toleration = next((entry for entry in listed if entry.key == old), None)
@@ -91,7 +92,10 @@ def add_toleration(inventory: Inventory, row: Evidence, *, old: str, new: str) -
     undo_body: tuple[JsonMap, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
     return ObjectPatch(
         target=target,
-        body=({"op": "add", "path": f"{at}/-", "value": value},),
+        body=(
+            {"op": "test", "path": at, "value": msgspec.to_builtins(listed)},
+            {"op": "add", "path": f"{at}/-", "value": value},
+        ),
         undo=ObjectPatch(target=target, body=undo_body),
         done=f"{row.path} names {row.wanted}",
     )

@@ -109,7 +109,9 @@ def change_note(change: HelmChange, *, target_release: str) -> str:
     lines = [note(change.why)] if change.why else []
     lines += [note(sentences[change.when]), *map(_line, change.values)]
     if change.when in ("before", "landing"):
-        lines.append("# The plan of the hop makes one upgrade of all changes of this release: karpdash plan prints it")
+        lines.append(
+            "# The plan of the upgrade makes one upgrade of all changes of this release: karpdash plan prints it"
+        )
     return "\n".join(lines)
 
 

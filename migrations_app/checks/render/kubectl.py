@@ -24,7 +24,7 @@ from migrations_app.checks.changes import (
 )
 from migrations_app.checks.render.lines import comments, observed, piped, printed, task_lines
 from migrations_app.checks.render.sources import OF_OBJECTS
-from migrations_app.checks.shell import json_word, note, word, words
+from migrations_app.checks.shell import json_word, no_option, note, word, words
 from migrations_app.manifests.writer import text_of
 
 SHOWN: Final = 20
@@ -52,8 +52,7 @@ def _of_aws(change: Observation | PersonTask) -> bool:
 def _lines(change: Change) -> Iterator[str]:
     if isinstance(change, ChangeGroup):
         yield from comments(change.notes)
-        for key, run in groupby(change.steps, key=_group_key):
-            steps = list(run)
+        for key, steps in _runs(change.steps):
             if key is None:
                 for step in steps:
                     yield from _lines(step)
@@ -64,13 +63,30 @@ def _lines(change: Change) -> Iterator[str]:
         yield from _command([change])
 
 
+def _runs(steps: Sequence[Change]) -> Iterator[tuple[Hashable | None, list[Change]]]:
+    """The steps in their order, with those that follow each other and are alike together; tasks with a pipe only read,
+    so that all of one kind stand together, at the place of the first."""
+    reading: dict[Hashable, list[Change]] = {}
+    for step in steps:
+        if isinstance(step, PersonTask) and step.pipe and (key := _group_key(step)):
+            reading.setdefault(key, []).append(step)
+    for key, run in groupby(steps, key=_group_key):
+        if key not in reading:
+            yield key, list(run)
+        elif together := reading[key]:
+            reading[key] = []
+            yield key, together
+
+
 def _group_lines(steps: Sequence[Change]) -> Iterator[str]:
     """The lines for equal changes of several objects: comments once, and one command if kubectl accepts several
     names."""
     yield from comments(steps[0].notes)
     distinct_steps = list(dict.fromkeys(steps))
-    alone = isinstance(steps[0], ObjectDelete) and steps[0].alone
-    if isinstance(steps[0], ObjectDelete | ObjectLabels | ObjectAnnotations) and not alone:
+    first = steps[0]
+    alone = isinstance(first, ObjectDelete) and first.alone
+    piped_task = isinstance(first, PersonTask) and bool(first.pipe)
+    if piped_task or (isinstance(first, ObjectDelete | ObjectLabels | ObjectAnnotations) and not alone):
         yield from _command(distinct_steps[:SHOWN])
     else:
         yield from dict.fromkeys(line for step in distinct_steps[:SHOWN] for line in _command([step]))
@@ -94,7 +110,7 @@ def _group_key(step: Change) -> Hashable | None:
         case QueryRename():
             return "rename", step.notes
         case PersonTask() if step.target is not None:
-            return "task", _without_name(step.target), step.notes
+            return "task", _without_name(step.target), step.notes, _pipe_of(step, names=())
     return None
 
 
@@ -128,7 +144,7 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
         case QueryRename():
             yield from _rename_command(first)
         case _:
-            yield from _without_change(first)
+            yield from _without_change(first, steps)
 
 
 def _guarded(guard: Sequence[tuple[str, ...]]) -> str:
@@ -136,12 +152,21 @@ def _guarded(guard: Sequence[tuple[str, ...]]) -> str:
     return f"{piped(guard)} && " if guard else ""
 
 
-def _without_change(first: Change) -> Iterator[str]:
+def _pipe_of(task: PersonTask, *, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The pipe of the task with these names in place of that of its object; unchanged if another of its words, or
+    none, is that name."""
+    own, given = no_option(task.target.name) if task.target is not None else "", tuple(map(no_option, names))
+    if sum(stage.count(own) for stage in task.pipe) != 1:
+        return task.pipe
+    return tuple(tuple(each for one in stage for each in (given if one == own else (one,))) for stage in task.pipe)
+
+
+def _without_change(first: Change, steps: Sequence[Change]) -> Iterator[str]:
     match first:
         case Observation():
             yield observed(first)
         case PersonTask() if first.pipe:
-            yield piped(first.pipe)
+            yield piped(_pipe_of(first, names=[step.target.name for step in steps if step.target is not None]))
         case PersonTask() if first.target is not None and first.target.resource:
             yield f"{_command_head('edit', first.target)}  {note(' '.join(first.what.split()))}"
         case PersonTask():

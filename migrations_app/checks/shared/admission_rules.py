@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from migrations_app.checks.changes import Observation
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.mentions import mentions
 from migrations_app.inventory.objects.cluster import AdmissionPolicy
 from migrations_app.karpenter import kinds
@@ -13,6 +16,7 @@ RULES = "spec.matchConstraints.resourceRules"
 GROUPS = frozenset(kind.group for kind in kinds.KARPENTER_KINDS)
 _ALPHA = {kind.plural: kinds.successor(kind) for kind in kinds.ALPHA_KINDS}
 ANY = "*"
+_BINDINGS = "custom-columns=NAME:.metadata.name,POLICY:.spec.policyName,ACTIONS:.spec.validationActions"
 
 
 class OutdatedRule(NamedTuple):
@@ -51,6 +55,13 @@ def matches_karpenter(policy: AdmissionPolicy) -> bool:
     """Whether a rule matches objects of Karpenter, or its programs name a group of Karpenter."""
     by_group = any(set(_texts(rule, "apiGroups")) & GROUPS for _, rule in karpenter_rules(policy))
     return by_group or (bool(karpenter_rules(policy)) and bool(mentions(policy)))
+
+
+def show_policy(kind: str, name: str) -> tuple[Observation, Observation]:
+    """Commands that show the policy, and what each binding of its kind binds and does: a policy without one is not in
+    force, and a binding may only warn."""
+    bindings = read_command("kubectl", "get", f"{kind.lower()}bindings", "-o", _BINDINGS)
+    return read_command("kubectl", "get", kind.lower(), no_option(name), "-o", "yaml"), bindings
 
 
 def _newer(groups: list[str], version: str, *, release: Release) -> str:

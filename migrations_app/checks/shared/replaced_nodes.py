@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from migrations_app.checks.base import CheckContext, Evidence, LowerBound, ManualCheck, Remedy
 from migrations_app.checks.changes import ChangeGroup, ChangeTarget, ObjectPatch
 from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.checks.remedies.karpenter_objects import RESOURCES, append_patch
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES, append_patch, append_undo
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.workloads import claiming_templates
 from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter.release_facts import replacements
-from migrations_app.manifests import JsonMap
 
 NOTHING_REPLACED = "the upgrade replaces no node that exists now"
 LEGACY_TAINT = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
@@ -81,17 +80,13 @@ def taint_remedies(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
 
 def legacy_taint_patch(provisioner: Provisioner) -> ObjectPatch:
     """Adds the taint to the Provisioner, with its undo."""
-    path, before = "/spec/taints", provisioner.get("spec.taints")
-    undo_body: tuple[JsonMap, ...] = ({"op": "remove", "path": path},)
-    if before:
-        undo_body = ({"op": "add", "path": path, "value": before},)
     target = ChangeTarget("Provisioner", provisioner.name, resource=RESOURCES["Provisioner"][1])
     return ObjectPatch(
         target=target,
         body=tuple(append_patch(provisioner, "spec.taints", value=LEGACY_TAINT)),
         needs=("pools_admit_provisioner_pods",),
         done=f"Provisioner {provisioner.name} has the taint {LEGACY_TAINT['key']}",
-        undo=ObjectPatch(target=target, body=undo_body),
+        undo=ObjectPatch(target=target, body=tuple(append_undo(provisioner, "spec.taints", value=LEGACY_TAINT))),
     )
 
 

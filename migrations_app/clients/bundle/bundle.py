@@ -246,6 +246,9 @@ class _BundleReader:
             self._documents += 1
             if self._documents > self._limits.objects:
                 raise InvalidBundle(f"more than {self._limits.objects} objects", code="bundle_objects", where=name)
+            if self._index.odd > self._limits.kindless:
+                words = f"more than {self._limits.kindless} documents without a kind"
+                raise InvalidBundle(words, code="bundle_objects", where=name)
 
     def bundle(self) -> Bundle:
         self._index.settle()

@@ -19,14 +19,15 @@ Files: TypeAlias = Iterator[tuple[str, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleLimits:
-    """`plain_bytes`: size limit of one YAML or JSON file outside an archive. `densest`: minimum number of bytes per
-    comma in JSON.
+    """`plain_bytes`: size limit of one YAML or JSON file outside an archive. `kindless`: documents without a kind.
+    `densest`: minimum number of bytes per comma in JSON.
     """
 
     archive: ArchiveLimits
     plain_bytes: int
     yaml: YamlLimits
     objects: int
+    kindless: int
     densest: float
 
 
@@ -35,6 +36,7 @@ UPLOAD = BundleLimits(
     plain_bytes=64 * MIB,
     yaml=YamlLimits(size=32 * MIB, documents=20_000, depth=100, nodes=2_000_000),
     objects=300_000,
+    kindless=20_000,
     densest=10.0,
 )
 """Limits for uploads to the web server."""
@@ -43,6 +45,7 @@ DIRECT = BundleLimits(
     plain_bytes=512 * MIB,
     yaml=YamlLimits(size=512 * MIB, documents=200_000, depth=100, nodes=50_000_000),
     objects=2_000_000,
+    kindless=200_000,
     densest=0.0,
 )
 """Limits for local files named on the command line: a dump of all pods takes hundreds of megabytes."""

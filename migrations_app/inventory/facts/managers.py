@@ -65,6 +65,11 @@ class Managed:
     name: str = ""
     namespace: str = ""
 
+    @property
+    def through_helm(self) -> bool:
+        """Whether Flux applies the object through a Helm release, which deletes it by the rules of Helm."""
+        return self.by == "flux" and "helm" in self.told_by
+
 
 BY_HAND = Managed("hand")
 

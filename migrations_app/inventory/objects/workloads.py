@@ -13,6 +13,7 @@ class Toleration(Projection, frozen=True):
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
+    toleration_seconds: int | None = None
 
 
 class SelectorExpression(Projection, frozen=True):

@@ -133,7 +133,7 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         snapshot=_snapshot_row(chosen) if chosen else None,
         is_latest=chosen is None or chosen.pk == row.latest_id,
         active=active_scan(cluster_id),
-        stale=bool(chosen and limit and now - chosen.scanned_at > limit),
+        stale=bool(chosen and now - chosen.scanned_at > limit),
         identity=identity_detail(row),
     )
 

@@ -40,7 +40,7 @@ def _facts(row: Any, *, now: datetime) -> BadgeFacts:  # noqa: ANN401 - a Cluste
         next_hop=seen.next_hop if seen else "",
         blockers=seen.blockers if seen else 0,
         complete=seen.complete if seen else False,
-        stale=bool(seen and limit and now - seen.scanned_at > limit),
+        stale=bool(seen and now - seen.scanned_at > limit),
         unreachable=BUCKETS[row.bucket] == "unreachable",
         no_karpenter=bool(seen and seen.stage == "no_karpenter"),
         scanned_at=seen.scanned_at if seen else None,

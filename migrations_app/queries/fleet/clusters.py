@@ -55,6 +55,7 @@ UNREACHABLE_AFTER = 3
 shown.
 """
 STALE_INTERVALS = 3
+STALE_ON_DEMAND = timedelta(days=1)
 READ = (
     "name", "environment", "source", "eks_arn", "target", "created_at", "interval_seconds", "latest_id", "failures",
     "failing_since", "last_error_code", *(f"latest__{column}" for column in (
@@ -222,9 +223,9 @@ def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
     return tuple(cells.values("bucket", "stage_shown").annotate(**counts))
 
 
-def stale_after(interval: int) -> timedelta | None:
-    """The age from which a result counts as stale; None if the interval is 0 (scans on demand only)."""
-    return timedelta(seconds=STALE_INTERVALS * interval) if interval else None
+def stale_after(interval: int) -> timedelta:
+    """The age from which a result counts as stale; `STALE_ON_DEMAND` if the interval is 0 (scans on demand only)."""
+    return timedelta(seconds=STALE_INTERVALS * interval) if interval else STALE_ON_DEMAND
 
 
 def status_group_case(order: tuple[str, ...] = BUCKETS) -> Case:
@@ -369,7 +370,7 @@ def _row(cluster: Any, filters: FleetFilters, *, now: datetime) -> FleetRow:  # 
         nodes_total=latest.nodes_total if latest else 0,
         complete=latest.complete if latest else True,
         scanned_at=latest.scanned_at if latest else None,
-        stale=bool(latest and limit and now - latest.scanned_at > limit),
+        stale=bool(latest and now - latest.scanned_at > limit),
         active=cluster.active,
         failures=cluster.failures,
         failing_since=cluster.failing_since,

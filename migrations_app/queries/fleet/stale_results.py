@@ -17,4 +17,4 @@ def stale_ready(filters: FleetFilters, *, now: datetime) -> int:
     rows = with_intervals(matching_clusters(everywhere, now=now)).order_by("pk")
     columns = rows.only("interval_seconds", "latest__scanned_at").select_related("latest")
     limits = ((cluster.latest.scanned_at, stale_after(interval_of(cluster))) for cluster in columns if cluster.latest)
-    return sum(bool(limit and now - scanned_at > limit) for scanned_at, limit in limits)
+    return sum(now - scanned_at > limit for scanned_at, limit in limits)

@@ -332,15 +332,15 @@ def _upgrade_note(change: HelmChange, upgrades: HopUpgrades) -> str:
             or (bool(upgrades.before) and not change.values and change.chart == CHART)
             or _gets_crds_before(change, upgrades)
         )
-        upgrade = "the upgrade before that of the hop"
+        upgrade = "the upgrade before that to the target version"
     else:
         values = upgrades.crds if change.chart == CRD_CHART else upgrades.controller
         is_made = any(value.key in change.given for value in values) or not change.values
-        upgrade = "the upgrade of the hop"
+        upgrade = "the upgrade to the target version"
     keys = ", ".join(change.given) or change.why
     if is_made:
         return f"Release {change.release}: made by {upgrade}: {keys}"
-    return f"Release {change.release}: an earlier hop of this plan has made it: {keys}"
+    return f"Release {change.release}: an earlier upgrade of this plan has made it: {keys}"
 
 
 def _gets_crds_before(change: HelmChange, upgrades: HopUpgrades) -> bool:

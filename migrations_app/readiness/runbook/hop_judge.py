@@ -135,7 +135,7 @@ def _facts_of(context: CheckContext) -> tuple[object, ...]:
 
 def _when(bringing_check: str, later: Finding) -> str:
     """Says when causes appear that the fix of that check brings, or the course of the hop if it is empty."""
-    start = f"Once the fix of {bringing_check} is made" if bringing_check else "In the course of the hop"
+    start = f"Once the fix of {bringing_check} is made" if bringing_check else "In the course of the upgrade"
     return f"{start}: {later.summary}"
 
 

@@ -203,9 +203,9 @@ def _next(verdict: Verdict, findings: tuple[Finding, ...], *, hop: ReportHop, cl
     if before is None:
         return Next(safe=following.safe, do=following.do, check=following.check, others=following.others)
     if verdict == "later":
-        return Next(safe="Later: nothing stands in the way but the hops before", do=f"Take hop {before} first")
+        return Next(safe="Later: nothing stands in the way but the upgrades before", do=f"Upgrade to {before} first")
     return Next(
-        safe=f"Later, after hop {before}. {following.safe}",
+        safe=f"Later, after the upgrade to {before}. {following.safe}",
         do=following.do,
         check=following.check,
         others=following.others,
@@ -266,4 +266,4 @@ def _with_notes(
 
 
 def _made_elsewhere(check: str) -> str:
-    return note(f"Made by the fix of {check}, in this hop")
+    return note(f"Made by the fix of {check}, in this upgrade")

@@ -66,7 +66,7 @@ _TITLES_AFTER: dict[Phase, str] = {
     "rollout": "Replace legacy nodes",
     "cleanup": "Clean up",
 }
-_NO_WORK_HERE = "no work in this hop; the next one lists what is left"
+_NO_WORK_HERE = "no work in this upgrade; the next one lists what is left"
 
 
 class RunbookStage(msgspec.Struct, frozen=True, kw_only=True):

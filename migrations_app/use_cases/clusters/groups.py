@@ -75,6 +75,11 @@ def remove_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
     """
     with transaction.atomic():
         row = _locked_group(group_id, version=version)
+        if row.repositories.exists():
+            raise Conflict(
+                "a Git repository is for the clusters of this group alone: change or remove it first",
+                code="repository_of_group",
+            )
         cluster_ids = list(row.clusters.values_list("pk", flat=True))
         waivers = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
         for waiver in list(waivers):

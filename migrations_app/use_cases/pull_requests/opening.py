@@ -19,7 +19,7 @@ from migrations_app.readiness.pull_requests.proposal import Proposal
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import assert_writable, record_audit_event
 from migrations_app.use_cases.pull_requests.preview import proposal_of
-from migrations_app.use_cases.pull_requests.repositories import connect_repository
+from migrations_app.use_cases.pull_requests.repositories import connect_repository, repository_of
 
 VALID: Final = timedelta(days=1)
 """How long after its creation a preview may be approved."""
@@ -98,6 +98,7 @@ def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: 
         with transaction.atomic():
             row = request_of(request_id, locked=True)
             _refuse(person_over_cluster(person, row.cluster_id))
+            _refuse_repository(row, person)
             assert_writable()
             if row.state != PullRequestState.PREVIEWED:
                 raise Conflict("this preview has been used already", code="stale")
@@ -113,6 +114,15 @@ def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: 
 
 def _refuse(person: Person) -> None:
     refuse_person(may_open(person))
+
+
+def _refuse_repository(row: PullRequest, person: Person) -> None:
+    """Raises Conflict if the repository has become one of other clusters since the preview."""
+    try:
+        if row.repository_id is not None:
+            repository_of(row.repository_id, cluster=row.cluster_id, person=person)
+    except NotFound as gone:
+        raise Conflict(gone.message, code="repository_of_others") from None
 
 
 def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> None:

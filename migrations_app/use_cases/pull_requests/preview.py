@@ -89,7 +89,7 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
     change = _conversion(request) if request.check == CONVERSION else _fix(request)
     if (active_id := active_request(request)) is not None:
         return active_id
-    repository = repository_of(request.repository)
+    repository = repository_of(request.repository, cluster=request.cluster, person=person)
     host = connect_repository(repository)
     head = host.head(request.branch.strip())
     origin = GitOrigin(repository.address, head.branch)

@@ -9,12 +9,16 @@ from urllib.parse import urlsplit
 
 from django.db import IntegrityError, transaction
 
+from migrations_app.access import Person, may_prepare
 from migrations_app.clients.git_hosts.access import HostCredential, app_token, open_host
 from migrations_app.clients.git_hosts.host import GitHost, HostKind
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.inventory.facts.delivery_sources import git_address
+from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.pull_request import CodeRepository, PullRequest
+from migrations_app.queries.pull_requests import for_cluster
+from migrations_app.use_cases.accounts.rights import person_over_group
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import keys, network_policy
 
@@ -35,6 +39,8 @@ class NewRepository:
     secret: str = field(repr=False)
     app: str = ""
     installation: str = ""
+    group: uuid.UUID | None = None
+    """The group of clusters that it is for; None: every cluster."""
     by: str = ""
 
 
@@ -48,13 +54,14 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
         raise _taken(address)
     if CodeRepository.objects.count() >= MOST:
         raise InvalidInput(f"at most {MOST} repositories", where="address", code="too_many")
-    credential = _credential(request)
+    credential, group = _credential(request), _group(request.group)
     open_host(request.kind, address, credential=credential, reach=network_policy()).head("")
     row = CodeRepository(
         kind=request.kind,
         address=address,
         app=request.app,
         installation=request.installation,
+        group=group,
         made_by_name=request.by,
         made_at=now,
     )
@@ -62,7 +69,8 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-            record_audit_event("repository.registered", address, kind=row.kind, by_app=bool(row.app))
+            detail = {"kind": row.kind, "by_app": bool(row.app), "group": str(row.group_id or "")}
+            record_audit_event("repository.registered", address, **detail)
     except IntegrityError:
         raise _taken(address) from None
     return row.pk
@@ -83,12 +91,32 @@ def remove_repository(repository_id: uuid.UUID) -> None:
         row.delete()
 
 
-def repository_of(repository_id: uuid.UUID) -> CodeRepository:
-    """The row of the repository. Raises NotFound."""
-    row = CodeRepository.objects.filter(pk=repository_id).first()
-    if row is None:
-        raise NotFound("no such repository")
+def limit_repository(repository_id: uuid.UUID, group: uuid.UUID | None) -> None:
+    """Says for which clusters the repository is: those of the group, or every one. Raises NotFound, InvalidInput."""
+    with transaction.atomic():
+        row = CodeRepository.objects.select_for_update().filter(pk=repository_id).first()
+        if row is None:
+            raise NotFound("no such repository")
+        row.group = _group(group)
+        row.save(update_fields=["group"])
+        record_audit_event("repository.limited", row.address, group=str(row.group_id or ""))
+
+
+def repository_of(repository_id: uuid.UUID, *, cluster: uuid.UUID, person: Person) -> CodeRepository:
+    """The row of the repository, for that cluster and person. Raises NotFound if it is for clusters of a group, and the
+    cluster is not in it or the person may not prepare changes of its clusters (T11)."""
+    row = CodeRepository.objects.filter(for_cluster(cluster), pk=repository_id).first()
+    if row is None or (row.group_id is not None and may_prepare(person_over_group(person, row.group_id)) is not None):
+        raise NotFound("no such repository, or it is not for this cluster")
     return row
+
+
+def _group(group_id: uuid.UUID | None) -> ClusterGroup | None:
+    """The row of the group; None for none. Raises InvalidInput."""
+    group = ClusterGroup.objects.filter(pk=group_id).first() if group_id is not None else None
+    if group_id is not None and group is None:
+        raise InvalidInput("is no group of clusters", where="group", code="bad_group")
+    return group
 
 
 def connect_repository(row: CodeRepository) -> GitHost:

@@ -29,7 +29,7 @@ from migrations_app.queries.rollouts.policies import (
     policy_of,
 )
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
-from migrations_app.queries.visibility import rights_over, visible
+from migrations_app.queries.visibility import rights_over, visible, visible_clusters
 from migrations_app.readiness.action_offers import LOOKS_ONLY
 from migrations_app.use_cases.accounts.rights import person_over_cluster
 from migrations_app.use_cases.audit.log import assert_writable
@@ -114,7 +114,7 @@ def why_closed(row: Rollout) -> str:
     now = timezone.now()
     for cluster_id in registrations_of(row.cluster_id):
         if why := why_not_allowed(policy_of(cluster_id), row.action, now=now):
-            return why if cluster_id == row.cluster_id else f"{why} (by another registration of this cluster)"
+            return why if cluster_id == row.cluster_id else f"{why} (by the policy of {_registration(cluster_id)})"
     return ""
 
 
@@ -166,7 +166,17 @@ def _why_held_elsewhere(row: Rollout) -> str:
         return ""
     named = Rollout.objects.filter(visible(), pk=other.pk).exists()
     which = f"rollout {other.pk}" if named else "a rollout"
-    return f"{which} holds this cluster, which is registered a second time"
+    return (
+        f"{which} of {_registration(other.cluster_id)} holds this cluster: both registrations have the same uid of "
+        "kube-system. Wait for it, or join or remove one of them; if they are two clusters, the one that claims the "
+        "uid of the other has to be removed"
+    )
+
+
+def _registration(cluster_id: uuid.UUID) -> str:
+    """The name of another registration of the same cluster, if the caller may see it."""
+    name = visible_clusters().filter(pk=cluster_id).values_list("name", flat=True).first()
+    return f"the registration {name}" if name else "a registration that you may not see, which an administrator sees,"
 
 
 def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:

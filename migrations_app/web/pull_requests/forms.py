@@ -1,11 +1,18 @@
 """The forms of the pages of pull requests."""
 
-from typing import Any
+import uuid
+from typing import Any, Final
 
 from django import forms
 
+from migrations_app.errors import InvalidInput
 from migrations_app.queries.pull_requests import RepositoryRow
 from migrations_app.texts import text as _
+from migrations_app.web.access import uuid_in
+
+EVERY: Final = "every"
+"""The choice of every cluster."""
+Groups = tuple[tuple[uuid.UUID, str], ...]
 
 
 class RepositoryForm(forms.Form):
@@ -30,6 +37,32 @@ class RepositoryForm(forms.Form):
         label=_("Number of its installation"),
         help_text=_("The end of the address of the installation's page."),
     )
+
+    group = forms.ChoiceField(
+        label=_("For the clusters of"),
+        help_text=_(
+            "Whoever may start rollouts of these clusters can read its files here, and propose changes of them."
+        ),
+    )
+
+    def choose_among(self, groups: Groups) -> "RepositoryForm":
+        """Returns the same form with these groups as choices. None is chosen before, unless there are no groups."""
+        choices: Any = self.fields["group"]
+        choices.choices = [*([("", _("Choose"))] if groups else []), *choices_of(groups)]
+        return self
+
+
+def choices_of(groups: Groups) -> list[tuple[str, str]]:
+    """The clusters that a repository may be for: those of one of these groups, or every one."""
+    return [*((str(group_id), name) for group_id, name in groups), (EVERY, _("Every cluster"))]
+
+
+def chosen_group(value: str) -> uuid.UUID | None:
+    """The id of the chosen group; None for every cluster. Raises InvalidInput."""
+    group_id = uuid_in(value)
+    if group_id is None and value != EVERY:
+        raise InvalidInput(_("choose the clusters"), where="group", code="bad_group")
+    return group_id
 
 
 class PreviewForm(forms.Form):

@@ -45,7 +45,7 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Asks where the file of a fix is, and previews the pull request; if one for the same fix is open, shows
     that one.
     """
-    places, rows = git_places(cluster_id), repository_rows()
+    places, rows = git_places(cluster_id), repository_rows(cluster_id)
     start = {"check": request.GET.get("check", ""), "hop": request.GET.get("hop", "")} | _likely(places, rows=rows)
     form = PreviewForm(request.POST or None, initial=start).offer(rows)
     if request.method == "POST" and form.is_valid():

@@ -9,15 +9,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, ReadError
+from migrations_app.queries.fleet.groups import group_choices
 from migrations_app.queries.pull_requests import repository_rows
 from migrations_app.texts import text as _
 from migrations_app.use_cases.pull_requests.repositories import (
     NewRepository,
+    limit_repository,
     register_repository,
     remove_repository,
 )
 from migrations_app.web.access import require_right
-from migrations_app.web.pull_requests.forms import RepositoryForm
+from migrations_app.web.pull_requests.forms import EVERY, RepositoryForm, choices_of, chosen_group
 
 RIGHT = "administer_policy"
 
@@ -26,11 +28,13 @@ RIGHT = "administer_policy"
 @require_http_methods(["GET", "HEAD", "POST"])
 def repositories(request: HttpRequest) -> HttpResponse:
     """Every repository, and the form for a new one."""
-    form = RepositoryForm(request.POST or None)
+    groups = group_choices()
+    form = RepositoryForm(request.POST or None).choose_among(groups)
     if request.method == "POST" and form.is_valid() and _register(request, form):
         messages.success(request, _("The repository is registered; its host accepts the credential."))
         return redirect("repositories")
-    context = {"section": "settings", "rows": repository_rows(), "form": form}
+    rows = [(row, str(row.group or EVERY)) for row in repository_rows()]
+    context = {"section": "settings", "rows": rows, "form": form, "groups": choices_of(groups)}
     return render(request, "pull_requests/repositories.html", context, status=422 if form.errors else 200)
 
 
@@ -46,6 +50,18 @@ def forget(request: HttpRequest, repository_id: uuid.UUID) -> HttpResponse:
     return redirect("repositories")
 
 
+@require_right(RIGHT)
+@require_POST
+def limit(request: HttpRequest, repository_id: uuid.UUID) -> HttpResponse:
+    """Says for which clusters a repository is."""
+    try:
+        limit_repository(repository_id, chosen_group(request.POST.get("group", "")))
+        messages.success(request, _("The repository is for the chosen clusters."))
+    except InvalidInput as refused:
+        messages.error(request, _("Not changed: {why}.").format(why=refused.message))
+    return redirect("repositories")
+
+
 def _register(request: HttpRequest, form: RepositoryForm) -> bool:
     values = form.cleaned_data
     try:
@@ -56,6 +72,7 @@ def _register(request: HttpRequest, form: RepositoryForm) -> bool:
                 secret=values["secret"].strip(),
                 app=values["app"].strip(),
                 installation=values["installation"].strip(),
+                group=chosen_group(values["group"]),
                 by=request.user.get_username(),
             ),
             now=timezone.now(),

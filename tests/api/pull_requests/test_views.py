@@ -131,5 +131,5 @@ def test_a_token_that_the_host_refuses_is_told(host, asked, tool):
 
 def test_repositories_are_listed_without_their_credential(asked, tool, ben):
     (row,) = tool("GET", "repositories").json()["results"]
-    assert (row["id"], set(row)) == (str(asked.repository), {"id", "kind", "address", "app"})
+    assert (row["id"], set(row)) == (str(asked.repository), {"id", "kind", "address", "app", "group", "group_name"})
     assert Tool(ben, "read")("GET", "repositories").status_code == 403

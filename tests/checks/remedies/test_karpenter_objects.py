@@ -58,11 +58,28 @@ def test_what_a_tool_keeps_is_changed_in_its_source_first():
 
 def test_no_more_objects_than_fit_and_none_twice():
     rows = [Evidence(kind="NodePool", name=f"p{number}") for number in range(NAMES_SHOWN + 5)]
-    (remedy,) = change_remedies(case(), [*rows, *rows], what="set it", line=conversion_task)
+    (remedy,) = change_remedies(case(), [*rows, *rows], what="set it", line=edit_task)
     assert len(remedy.text.splitlines()) == NAMES_SHOWN + 1
     assert remedy.text.endswith("\n# and 5 more, in the same way")
     (remedy,) = change_remedies(case(), [ROW, ROW], what="set it", line=edit_task)
     assert len(remedy.text.splitlines()) == 1
+
+
+def test_many_objects_are_converted_by_one_command_for_each_kind():
+    """In any order of the evidence; a name that another word of the command is has a command of its own."""
+    numbers = range(NAMES_SHOWN + 5)
+    rows = [Evidence(kind=kind, name=f"p{number}") for number in numbers for kind in ("NodePool", "EC2NodeClass")]
+    odd = Evidence(kind="NodePool", name="yaml")
+    (remedy,) = change_remedies(case(), [odd, *rows], what="convert it", line=conversion_task)
+    names = " ".join(f"p{number}" for number in range(NAMES_SHOWN))
+    more = "# and 5 more, in the same way"
+    assert remedy.text.splitlines() == [
+        "kubectl get nodepools.karpenter.sh yaml -o yaml | karpdash convert -f -",
+        f"kubectl get nodepools.karpenter.sh {names} -o yaml | karpdash convert -f -",
+        more,
+        f"kubectl get ec2nodeclasses.karpenter.k8s.aws {names} -o yaml | karpdash convert -f -",
+        more,
+    ]
 
 
 @pytest.mark.parametrize("row", [Evidence(kind="NodePool", name="other"), Evidence(kind="Pod", name="web")])

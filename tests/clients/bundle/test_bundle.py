@@ -295,6 +295,7 @@ TIGHT = BundleLimits(
     plain_bytes=2000,
     yaml=YamlLimits(size=1500, documents=5, depth=10, nodes=500),
     objects=10,
+    kindless=6,
     densest=10.0,
 )
 
@@ -326,6 +327,14 @@ SAME = as_json(pod("p"))
 )
 def test_every_document_counts_to_the_limit(body: bytes) -> None:  # T05
     assert refusal({"a.json": body}, TIGHT) == ("bundle_objects", "a.json")
+
+
+def test_what_has_no_kind_counts_to_a_limit_of_its_own() -> None:  # T05
+    """No dump holds many of them: 1 MiB of {} took as long as 300,000 objects, four seconds."""
+    good = as_json(pod("p")) + b"\n"
+    assert open_bundle({"a.json": good + b"{}\n" * 6}, limits=TIGHT).odd == 6
+    with pytest.raises(InvalidBundle, match="more than 6 documents without a kind"):
+        open_bundle({"a.json": good + b"{}\n" * 7}, limits=TIGHT)
 
 
 def test_objects_in_a_row_are_found_one_after_the_other() -> None:

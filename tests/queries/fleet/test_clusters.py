@@ -1,9 +1,11 @@
 """The fleet is grouped, counted, sorted and paged in the database, in the same number of queries at any size."""
 
+import dataclasses
 from datetime import timedelta
 
 import pytest
 
+from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.fleet.clusters import BUCKETS, SORTS, FleetFilters, fleet_page, stale_after
 from tests.builders.rows import NOW, a_cluster, a_failure, a_report, a_scan, a_snapshot
 
@@ -155,6 +157,18 @@ def test_stale_after_three_intervals(settings):
     cluster = a_cluster("slow", interval_seconds=600)
     a_snapshot(cluster, at=NOW - timedelta(minutes=31))
     assert fleet_page(FleetFilters(), now=NOW).rows[0].stale
+
+
+def test_scanned_on_demand_a_result_is_stale_after_a_day(settings):
+    settings.ENV = dataclasses.replace(settings.ENV, scan_interval=0)
+    a_snapshot(a_cluster("today"), at=NOW - timedelta(hours=23))
+    old = a_cluster("month")
+    a_snapshot(old, at=NOW - timedelta(days=30))
+    assert [(row.name, row.stale) for row in fleet_page(FleetFilters(), now=NOW).rows] == [
+        ("month", True),
+        ("today", False),
+    ]
+    assert cluster_head(old.pk, now=NOW).stale
 
 
 @pytest.mark.parametrize("size", [1, 40])

@@ -25,8 +25,8 @@ def test_changes_of_several_checks_are_one_upgrade_and_are_made_once() -> None:
     assert [one.key for one in first.controller] == ["new.key", "old.key"]
     assert second.controller == ()
     told = with_upgrade_notes(both[0], second).remedies
-    assert [one.text for one in told] == ["# Release kp: an earlier hop of this plan has made it: old.key"]
-    assert "the upgrade of the hop" in with_upgrade_notes(both[0], first).remedies[0].text
+    assert [one.text for one in told] == ["# Release kp: an earlier upgrade of this plan has made it: old.key"]
+    assert "the upgrade to the target version" in with_upgrade_notes(both[0], first).remedies[0].text
 
 
 def test_an_upgrade_before_the_landing_never_goes_below_what_runs_then() -> None:
@@ -43,7 +43,7 @@ def test_what_needs_the_release_of_the_landing_is_made_with_it() -> None:
     taken = HelmWalk(HERE).next_hop(asked, start="0.37.1", target_release="0.37.8")
     assert (taken.before, [one.key for one in taken.controller]) == ((), ["key"])
     assert [one.text for one in with_upgrade_notes(asked[0], taken).remedies] == [
-        "# Release kp: made by the upgrade of the hop: key"
+        "# Release kp: made by the upgrade to the target version: key"
     ]
 
 

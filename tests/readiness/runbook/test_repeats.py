@@ -27,13 +27,13 @@ def test_of_equal_fixes_the_first_stays_whatever_is_said_beside_them() -> None:
     whole = asks("one", "a", "b").remedies[0].text
     assert texts(asks("one", "a", "b"), asks("two", "a", "b", done="it is gone")) == [
         whole,
-        "# Made by the fix of one, in this hop",
+        "# Made by the fix of one, in this upgrade",
     ]
 
 
 def test_a_part_points_to_the_whole_in_whatever_order() -> None:
     whole = asks("whole", "a", "b").remedies[0].text
-    assert texts(asks("part", "b"), asks("whole", "a", "b")) == ["# Made by the fix of whole, in this hop", whole]
+    assert texts(asks("part", "b"), asks("whole", "a", "b")) == ["# Made by the fix of whole, in this upgrade", whole]
 
 
 def test_other_objects_other_waits_and_commands_that_only_look_are_no_repeats() -> None:

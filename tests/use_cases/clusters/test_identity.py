@@ -4,18 +4,20 @@ import dataclasses
 
 import pytest
 
+from migrations_app.access import EffectivePermissions
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.audit import AuditEvent
-from migrations_app.models.cluster import Cluster
+from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import LegacyDay, Scan, Snapshot
 from migrations_app.queries.clusters.detail import cluster_head, legacy_trend
 from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail, registrations_of
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
+from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import lifecycle
-from migrations_app.use_cases.rollouts.start_checks import why_not_start
+from migrations_app.use_cases.rollouts.start_checks import refuse_held_elsewhere, why_not_start
 from migrations_app.use_cases.scans import queue
 from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.actions.on_server import QUICK, installed, put
@@ -212,12 +214,23 @@ class TestRegisteredTwice:
         monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.approvals_needed", lambda _row: 0)
         first, second = (self.approved(one, ada) for one in both)
         lifecycle.start(first.pk, person(ada), digest=first.digest, by=actor(ada))
-        words = f"rollout {first.pk} holds this cluster, which is registered a second time"
-        assert why_not_start(second.pk, person(ada)) == words
+        words = f"rollout {first.pk} of the registration {first.cluster_name} holds this cluster: both registrations"
+        assert why_not_start(second.pk, person(ada)).startswith(words)
         with pytest.raises(Conflict) as told:
             lifecycle.start(second.pk, person(ada), digest=second.digest, by=actor(ada))
-        assert (told.value.code, told.value.message) == ("busy", words)
+        assert (told.value.code, told.value.message) == ("busy", why_not_start(second.pk, person(ada)))
         assert sorted(Rollout.objects.values_list("state", flat=True)) == ["approved", "running"]
+
+    def test_a_registration_that_the_caller_may_not_see_is_not_named(self, both, ada, monkeypatch):  # T11
+        first, second = (self.approved(one, ada) for one in both)
+        Rollout.objects.filter(pk=first.pk).update(state="running")
+        group = ClusterGroup.objects.create(name="mine")
+        group.clusters.add(both[1])
+        mine = VisibilityScope(EffectivePermissions(by_group={group.pk: frozenset({"view", "operate"})}), both[1].pk)
+        with visibility_scope(mine), pytest.raises(Conflict) as told:
+            refuse_held_elsewhere(Rollout.objects.get(pk=second.pk))
+        assert told.value.message.startswith("a rollout of a registration that you may not see, which an administrator")
+        assert str(first.pk) not in told.value.message
 
     def test_the_plans_tell_even_where_no_scan_did(self, both, ada, monkeypatch):
         monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.approvals_needed", lambda _row: 0)
@@ -239,7 +252,7 @@ class TestRegisteredTwice:
 
         Policy.objects.create(cluster=both[1], frozen=True, frozen_why="audit week")
         row = self.approved(both[0], ada)
-        words = "changes are frozen: audit week (by another registration of this cluster)"
+        words = "changes are frozen: audit week (by the policy of the registration shop-again)"
         assert why_not_start(row.pk, person(ada)) == words
 
 

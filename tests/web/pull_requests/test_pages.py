@@ -1,10 +1,13 @@
 """The pages of pull requests: from the checklist to an open request, and what is refused on the way."""
 
 import html
+import re
+import uuid
 
 import pytest
 from django.urls import reverse
 
+from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.pull_request import CodeRepository, PullRequest
 from tests.builders.pull_requests import a_pull_request
 from tests.builders.rows import a_cluster
@@ -33,7 +36,14 @@ def page(client, name, *args, **query):
 
 
 def registered(ada, address, **changed):
-    said = {"kind": "github", "address": address, "secret": TOKEN, "app": "", "installation": ""} | changed
+    said = {
+        "kind": "github",
+        "address": address,
+        "secret": TOKEN,
+        "app": "",
+        "installation": "",
+        "group": "every",
+    } | changed
     return ada.post(reverse("repositories"), said)
 
 
@@ -108,6 +118,34 @@ def test_the_list_shows_no_credential_and_forgets(ada, address):
     assert TOKEN not in page(ada, "repositories")
     ada.post(reverse("repository-forget", args=[CodeRepository.objects.get().pk]))
     assert not CodeRepository.objects.exists()
+
+
+def test_for_which_clusters_a_repository_is(ada, address):
+    """Without groups there is no choice; with one, nothing is chosen before."""
+    assert '<option value="every">Every cluster' in page(ada, "repositories")
+    group = ClusterGroup.objects.create(name="shop")
+    assert '<option value="" selected>Choose' in page(ada, "repositories")
+    assert registered(ada, address, group="").status_code == 422
+    assert registered(ada, address, group=str(uuid.uuid4())).status_code == 422
+    assert registered(ada, address, group=str(group.pk)).status_code == 302
+    row = CodeRepository.objects.get()
+    assert row.group == group
+    assert re.search(rf'<option value="{group.pk}" selected>\s*shop', page(ada, "repositories"))
+    ada.post(reverse("repository-limit", args=[row.pk]), {"group": "nonsense"})
+    assert CodeRepository.objects.get().group == group
+    ada.post(reverse("repository-limit", args=[row.pk]), {"group": "every"})
+    assert CodeRepository.objects.get().group is None
+
+
+def test_the_form_offers_the_repositories_of_the_cluster_alone(ada, address):
+    cluster = a_delivered_cluster(address)
+    group = ClusterGroup.objects.create(name="others")
+    registered(ada, address, group=str(group.pk))
+    choice, asked = f"{address}</option>", {"check": CHECK, "hop": HOP}
+    assert choice not in page(ada, "cluster-pull-request-new", cluster.pk, **asked)
+    assert new(ada, cluster).status_code == 422
+    group.clusters.add(cluster)
+    assert choice in page(ada, "cluster-pull-request-new", cluster.pk, **asked)
 
 
 def test_what_is_refused_stands_in_the_form(ada, address):

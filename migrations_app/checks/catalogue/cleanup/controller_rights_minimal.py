@@ -68,5 +68,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     named = {row.name for row in evidence}
     roles = [role for role in case.inventory.controller_rbac.items if role.name in named]
     steps = (remove_permissions(role, frozenset(_outgrown(role, case))) for role in roles)
-    note = "Once the hop is done and nobody means to go back; a rule for several resources is written anew by hand"
+    note = "Once the upgrade is done and nobody means to go back; a rule for several resources is written anew by hand"
     yield in_cluster(group(*(step for role_steps in steps for step in role_steps), notes=(note,)))

@@ -33,7 +33,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             f"search outside this cluster for: {'; '.join(map(spoken_row, rows))}", tuple(advise(case, ()))
         )
     else:
-        yield NotApplicable("nothing outside the cluster loses its meaning on this hop")
+        yield NotApplicable("nothing outside the cluster loses its meaning on this upgrade")
 
 
 def _rows(case: CheckContext) -> tuple[OutsideRow, ...]:

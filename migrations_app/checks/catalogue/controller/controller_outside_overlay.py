@@ -53,7 +53,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif converts_nothing(case.inventory, case.running.release):
         yield NotApplicable(NOTHING_CONVERTED)
     elif not _converts(case):
-        yield NotApplicable("no webhook is called at this hop")
+        yield NotApplicable("no webhook is called at this upgrade")
     elif isinstance(network, PodNetwork) and network.addresses == "overlay":
         seen = f"false, and pods have addresses of {network.plugin}'s network"
         yield at_controller(controller, HOST_NETWORK, seen=seen, wanted=f"true; {PORT_OPEN}")

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.crd_upgrade import annotate_crds
+from migrations_app.checks.remedies.crd_upgrade import FLUX_PRUNE, KEPT, annotate_crds, git_notes
+from migrations_app.checks.remedies.crd_upgrade import PRUNE as ARGO_PRUNE
 from migrations_app.inventory.facts.controller import CRD_CHART, records_unread
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
@@ -35,8 +36,8 @@ check = Check(
 BEST = "Best: replace what is left of alpha first. Otherwise mark the CRDs so that nobody deletes them"
 KEEP = "helm.sh/resource-policy"
 PRUNE: Mapping[str, tuple[str, str]] = {
-    "argocd": ("argocd.argoproj.io/sync-options", "Prune=false"),
-    "flux": ("kustomize.toolkit.fluxcd.io/prune", "disabled"),
+    "argocd": (ARGO_PRUNE, KEPT),
+    "flux": (FLUX_PRUNE, "disabled"),
 }
 PARTS = {kinds.PROVISIONER: "provisioners", kinds.AWS_NODE_TEMPLATE: "awsnodetemplates", kinds.MACHINE: "machines"}
 
@@ -64,7 +65,7 @@ def _deleted_by(inventory: Inventory, crd: CRD) -> str:
     key, value = PRUNE.get(by.by, ("", ""))
     if key and value in (metadata.annotation(key) or ""):
         return ""
-    if key and not (by.by == "flux" and "helm" in by.told_by):
+    if key and not by.through_helm:
         return f"{'Argo CD' if by.by == 'argocd' else 'Flux'}, where it prunes,"
     listed = any(release.chart == CRD_CHART and crd.name in release.crds for release in inventory.helm_releases.items)
     helm = listed or (by.by in ("helm", "flux") and bool(by.name))
@@ -75,5 +76,5 @@ def _deleted_by(inventory: Inventory, crd: CRD) -> str:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = {row.name for row in evidence}
     marks = {KEEP: "keep", **dict(PRUNE.values())}
-    crds = (crd for crd in case.inventory.crds.items if crd.name in names)
-    yield in_cluster(annotate_crds(crds, marks, notes=(BEST,)))
+    crds = [crd for crd in case.inventory.crds.items if crd.name in names]
+    yield in_cluster(annotate_crds(crds, marks, notes=(BEST, *git_notes(crds))))

@@ -40,7 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     crds, main = helm_release(case.inventory, chart=CRD_CHART), helm_release(case.inventory)
     if crds and main and crds.app_version not in (main.app_version, str(case.hop.release)):
-        seen, wanted = crds.app_version, f"{main.app_version}, or {case.hop.release} just before the hop"
+        seen, wanted = crds.app_version, f"{main.app_version}, or {case.hop.release} just before the upgrade"
         yield Evidence(
             kind="HelmRelease", namespace=crds.namespace, name=crds.name, path="chart", seen=seen, wanted=wanted
         )

@@ -75,6 +75,6 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     yield in_cluster(end_conversion(row.name for row in evidence))
     ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
     reason, what = "the CRDs do not say which Application applies them", "let Argo CD ignore /spec/conversion of CRDs"
-    task = PersonTask(what=f"{what} until the hop is done", why=reason)
-    text = f"# Application, spec, until the hop is done\nignoreDifferences: [{ignored}]"
+    task = PersonTask(what=f"{what} until the upgrade is done", why=reason)
+    text = f"# Application, spec, until the upgrade is done\nignoreDifferences: [{ignored}]"
     yield Remedy(how="argocd", text=text, change=task)

@@ -55,7 +55,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         named = ", ".join(actions)
         yield ManualCheck(
             f"{case.hop.release} asks for {named}, which {case.hop.start} does not: hand the controller's policies "
-            "in, give access to AWS, or look and record it as a waiver of this check for this hop",
+            "in, give access to AWS, or look and record it as a waiver of this check for this upgrade",
             tuple(policy_check_remedy(case)),
         )
     elif isinstance(roles, Unseen):

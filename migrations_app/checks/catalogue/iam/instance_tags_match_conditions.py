@@ -41,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"the controller's permissions are not known: {granted.detail or granted.why}")
         return
     if not (judged := instance_requests(case, granted)):
-        yield NotApplicable("no instance exists on which this hop brings a request")
+        yield NotApplicable("no instance exists on which this upgrade brings a request")
     for answer in judged:
         if answer.answer.verdict is RequestVerdict.UNKNOWN:
             yield Unknown(f"{answer.request.action} on {first_ids(answer.group)}: {answer.answer.because}")

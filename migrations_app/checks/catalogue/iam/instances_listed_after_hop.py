@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not aws.instances.items:
         yield NotApplicable("there is no instance of Karpenter's")
     elif keys != tags.every_tag(end):
-        yield NotApplicable(f"a tag by which {case.hop.release} lists is written or asked for at an earlier hop")
+        yield NotApplicable(f"a tag by which {case.hop.release} lists is written or asked for at an earlier upgrade")
     if running is None:
         yield Unknown(f"which tags are still to be written is not known: {case.running.how}")
     elif minor_order(running.minor) < minor_order(MACHINES):
@@ -75,6 +75,6 @@ def _cause(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: i
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield from instance_tag_remedies(case.inventory.aws.place, evidence)
     if any(row.path in (f"tags[{labels.NODEPOOL}]", f"tags[{labels.EC2_NODE_CLASS}]") for row in evidence):
-        note = "Before the hop: these instances are not handed over, NodePools have to replace them"
+        note = "Before the upgrade: these instances are not handed over, NodePools have to replace them"
         columns = ("-L", labels.PROVISIONER_NAME, "-L", labels.NODEPOOL)
         yield in_cluster(read_command("kubectl", "get", "nodes", *columns, notes=(note,)))

@@ -73,7 +73,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     inventory = (*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items)
     named = {row.name for row in evidence}
     by = next((managed(item.metadata) for item in inventory if item.name in named), Managed("hand"))
-    text = "write every NodePool and EC2NodeClass as v1 in one commit, before the hop"
+    text = "write every NodePool and EC2NodeClass as v1 in one commit, before the upgrade"
     note = "As v1, to put into the source; karpdash convert does the same for files"
     kinds = "nodepools.v1.karpenter.sh,ec2nodeclasses.v1.karpenter.k8s.aws"
     look = in_cluster(read_command("kubectl", "get", kinds, "-o", "yaml", notes=(note,)))

@@ -1,4 +1,5 @@
-"""Fails for each EC2NodeClass whose name is longer than the value of a label may be."""
+"""Fails for each EC2NodeClass whose name is longer than the value of a label may be, and for AWSNodeTemplates that a
+conversion makes such classes of."""
 
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.objects import LONGEST_NAME
 from migrations_app.inventory.facts.node_pools import class_name
 from migrations_app.inventory.parts import is_whole
-from migrations_app.karpenter.hops import BETA_LEFT, hops_from
+from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, hops_from
 
 check = Check(
     __name__,
@@ -22,10 +23,11 @@ check = Check(
         "From 1.1 on NodeClaims and nodes carry the name of their node class as a label. The API server refuses values "
         f"of more than {LONGEST_NAME} characters: no node is launched, and older NodeClaims and nodes get no label."
     ),
-    how=f"Counts the characters of each EC2NodeClass's name; up to {LONGEST_NAME} fit, of any kind that names have.",
-    reads=("ec2nodeclasses",),
+    how=f"Counts the characters of each node class's name; up to {LONGEST_NAME} fit. A conversion keeps the name.",
+    reads=("ec2nodeclasses", "awsnodetemplates"),
     says=("{count} node class has a name too long for a label", "{count} node classes have names too long for a label"),
-    hops=hops_from(BETA_LEFT),
+    hops=("0.32", ALPHA_LEFT, *hops_from(BETA_LEFT)),
+    severity_at={"0.32": "warning", ALPHA_LEFT: "warning"},
     sources=(
         "kubernetes-sigs/karpenter@v1.1.0:pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go",
         "kubernetes-sigs/karpenter@v1.1.0:pkg/controllers/nodeclaim/hydration/controller.go",
@@ -42,7 +44,7 @@ STEPS = (
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    classes = case.inventory.ec2nodeclasses.items
+    classes = (*case.inventory.ec2nodeclasses.items, *case.inventory.awsnodetemplates.items)
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
     long_names = [item for item in classes if len(item.name) > LONGEST_NAME]
@@ -64,10 +66,14 @@ def _may_be_used(case: CheckContext, name: str) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from change_remedies(case, evidence, what="give the class a shorter name", line=_copy_task, notes=STEPS)
+    notes = STEPS if any(row.kind == "EC2NodeClass" for row in evidence) else ()
+    yield from change_remedies(case, evidence, what="give the class a shorter name", line=_copy_task, notes=notes)
 
 
 def _copy_task(row: Evidence) -> PersonTask:
     target = target_of(row)
+    if row.kind == "AWSNodeTemplate":
+        where = "what karpdash convert prints: metadata.name of the EC2NodeClass, and nodeClassRef of its NodePools"
+        return PersonTask(what=f"shorten the name of {row.name}", why="the new name is a choice", where=where)
     get = ("kubectl", "get", target.resource, no_option(row.name), "-o", "yaml")
     return PersonTask(target=target, what="copy the class", pipe=(get,), why="the new name is a choice")

@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes, controller = case.inventory.ec2nodeclasses.items, installation(case.inventory)
     lacking = [node_class.name for node_class in classes if not node_class.get(TERMS)]
     if "1.6" not in case.hop.entered:
-        yield NotApplicable("the hop does not enter 1.6")
+        yield NotApplicable("the upgrade does not enter 1.6")
     elif not lacking:
         yield NotApplicable("every EC2NodeClass selects reservations" if classes else "there is no EC2NodeClass")
     elif controller is not None and parsed_gates(controller).get(GATE):

@@ -73,7 +73,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
     def added(row: Evidence) -> ObjectPatch:
         whole_object, target = pools[row.kind, row.name], target_of(row)
-        undo = ObjectPatch(target=target, body=tuple(append_undo(whole_object, row.path)))
+        undo = ObjectPatch(target=target, body=tuple(append_undo(whole_object, row.path, value=value)))
         body = tuple(append_patch(whole_object, row.path, value=value))
         return ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} has it")
 

@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 name=claim.name,
                 path="metadata.creationTimestamp",
                 seen=f"since {claim.metadata.creation_timestamp or 'an unknown time'}, and expired",
-                wanted="replaced before the hop",
+                wanted="replaced before the upgrade",
             )
 
 

@@ -52,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield _evidence(hashes, seen=change.what, wanted=PACED, count=len(hashes.claims))
         elif hashes.drifted and hashes.kind == "NodePool" and after != now:
             seen = "have drifted: replaced whatever the new hash says"
-            yield _evidence(hashes, seen=seen, wanted="replaced before the hop", count=hashes.drifted)
+            yield _evidence(hashes, seen=seen, wanted="replaced before the upgrade", count=hashes.drifted)
 
 
 def _versions(release: Release | None) -> dict[str, str | None] | None:

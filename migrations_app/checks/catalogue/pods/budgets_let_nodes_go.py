@@ -57,6 +57,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    notes = ("Only once the hop is done and replacement is wanted: nodes that drifted meanwhile go then",)
+    notes = ("Only once the upgrade is done and replacement is wanted: nodes that drifted meanwhile go then",)
     line, what = merge_patch_of(BUDGETS, [{"nodes": "10%"}]), "raise the budget once replacement is wanted"
     yield from change_remedies(case, evidence, what=what, line=line, notes=notes, when="after")

@@ -49,9 +49,9 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     target_release = case.hop.release
     if any(missing_fixes(target_release)):
         task = PersonTask(
-            what="take a later hop for the rest", why=f"not every fix is in {target_release}, the target version"
+            what="take a later upgrade for the rest", why=f"not every fix is in {target_release}, the target version"
         )
     else:
         reason = f"its target version {target_release} has the fix: CRDs first, then the controller"
-        task = PersonTask(what="take the hop", why=reason)
+        task = PersonTask(what="take the upgrade", why=reason)
     yield in_cluster(task)

@@ -52,7 +52,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield in_aws(_upgrades(case, seen=seen, wanted=window.min))
         return
     highest = newest_patch_for(case.hop.release, seen)
-    quickly = "pass through this hop quickly: no patch of it reaches higher"
+    quickly = "pass through this upgrade quickly: no patch of it reaches higher"
     task = f"upgrade to {highest} instead" if highest else quickly
     reason = f"a control plane cannot be taken back below {seen}"
     yield in_cluster(PersonTask(what=task, why=reason))
@@ -66,7 +66,7 @@ def _upgrades(case: CheckContext, *, seen: str, wanted: str) -> Change:
     for minor in range(minor_order(seen)[1] + 1, minor_order(wanted)[1] + 1):
         late = supported is not None and not supported.holds(f"1.{minor}")
         condition = (
-            f"{running} supports Kubernetes {supported} only: take the hops before this one first" if late else ""
+            f"{running} supports Kubernetes {supported} only: take the upgrades before this one first" if late else ""
         )
         steps.append((f"1.{minor}", condition))
         supported = None if late else supported

@@ -60,4 +60,4 @@ def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Rem
         "Keep the values, to be written again by kubectl edit: kubectl apply refuses this file once its objects changed"
     )
     command = ("kubectl", "get", f"{kinds.NODE_POOL.crd_name},{kinds.EC2_NODE_CLASS.crd_name}", "-o", "yaml")
-    yield in_cluster(Observation(pipe=(command,), into="before-the-hop.yaml", notes=(note,)))
+    yield in_cluster(Observation(pipe=(command,), into="before-the-upgrade.yaml", notes=(note,)))

@@ -66,7 +66,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     fitting = evidence[0].value("fitting")
     reason = f"the target version {case.hop.release} is judged on its own"
     if fitting:
-        task = PersonTask(what=f"upgrade to {fitting} first where the hop has to wait", why=reason)
+        task = PersonTask(what=f"upgrade to {fitting} first where the upgrade has to wait", why=reason)
     else:
-        task = PersonTask(what="take the hop: no patch of the running minor fits", why=reason)
+        task = PersonTask(what="take the upgrade: no patch of the running minor fits", why=reason)
     yield in_cluster(task)

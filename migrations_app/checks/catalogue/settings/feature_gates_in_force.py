@@ -64,7 +64,7 @@ def _changed_defaults(case: CheckContext, found: Installation, *, row: MinorRele
     for gate, before, after in felt_flips(row, coming) if (coming := find(case.hop.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and gates_set.get(gate.name, before) == before:
-            yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the hop")
+            yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the upgrade")
         elif values is not None and all(controller.value_at(values.tree, key) is ABSENT for key in keys):
             seen = f"absent: {before} on {row.minor}, {after} on {case.hop.release.minor}".lower()
             flipped = at_value(values, keys[0], seen=seen, wanted="true or false, as it is meant")

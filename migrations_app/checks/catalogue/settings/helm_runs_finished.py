@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import (
     Check,
     CheckContext,
@@ -23,9 +25,8 @@ check = Check(
     phase="controller",
     severity="warning",
     why=(
-        "Helm refuses every upgrade of a release while its newest revision is pending: the upgrade stops between the "
-        "CRDs and the controller. A pipeline that was stopped leaves it so for good. A run that failed leaves objects "
-        "of both revisions."
+        "Helm refuses every upgrade of a release while its newest revision is pending, which a stopped pipeline leaves "
+        "for good: the upgrade stops between the CRDs and the controller. A failed run leaves objects of both revisions."
     ),
     how="Reads the status of the newest revision of the releases of both charts.",
     reads=("controller",),
@@ -36,29 +37,31 @@ check = Check(
     sources=("helm/helm@v3.19.0:pkg/action/upgrade.go",),
     remedy_tools=("kubectl",),
 )
-
-
-HELM, FAILED = ("helm", "-n"), "failed"
+_TAKE_BACK = (
+    "wait for the run of release {name}; if nobody runs it any more, take it back to {revision}, with helm rollback or "
+    "with the action that rolls Karpenter's Helm release back"
+)
+ENDS = {
+    "failed": "upgrade release {name} again once the cause is gone, or take it back to {revision}, with helm rollback",
+    "pending-install": "let whoever installs release {name} finish: there is nothing to take it back to",
+    "uninstalling": "find out who uninstalls release {name}: what its chart holds is being deleted",
+}
+"""For each status but pending-upgrade and pending-rollback, what a person does."""
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    releases, unread = case.inventory.helm_releases.items, records_unread(case.inventory)
-    if unread:
+    releases = case.inventory.helm_releases.items
+    if unread := records_unread(case.inventory):
         yield Unknown(f"Helm's records could not be read ({unread})")
         yield SeverityCap("info")  # Helm refuses by itself before it changes the release
     elif not releases:
         yield NotApplicable("no Helm release of Karpenter is recorded")
     for release in releases:
         if release.unfinished:
-            yield Evidence(
-                kind="HelmRelease",
-                namespace=release.namespace,
-                name=release.name,
-                path="info.status",
-                seen=release.unfinished,
-                wanted="deployed",
-            )
+            place = Evidence(kind="HelmRelease", namespace=release.namespace, name=release.name, path="info.status")
+            ran = str(release.revision) if release.status == "deployed" else ""
+            yield replace(place, seen=release.unfinished, wanted="deployed").with_data(ran=ran)
 
 
 @check.advise
@@ -67,12 +70,13 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 
 
 def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
-    home, name = no_option(row.namespace), no_option(row.name)
-    yield Observation(pipe=((*HELM, home, "history", name, "--max", "5"),))
-    where = f"helm -n {row.namespace} history {row.name}"
-    if row.seen == FAILED:
-        what = f"upgrade release {row.name} again once the cause is gone, or roll it back with helm rollback"
-        yield PersonTask(what=what, why="what failed stands in its description and in the events", where=where)
-    else:
-        what = f"wait for the run of release {row.name}, or take its pending revision back with helm rollback"
-        yield PersonTask(what=what, why="only who began the run knows whether it goes on", where=where)
+    home, name, ran = no_option(row.namespace), no_option(row.name), row.value("ran")
+    yield Observation(pipe=(("helm", "-n", home, "history", name, "--max", "5"),))
+    records = ("-l", f"owner=helm,name={name}", "--sort-by=.metadata.creationTimestamp")
+    yield Observation(pipe=(("kubectl", "-n", home, "get", "secrets", *records),))
+    task = ENDS.get(row.seen, _TAKE_BACK)
+    yield PersonTask(
+        what=task.format(name=row.name, revision=f"revision {ran}" if ran else "the last revision that ran"),
+        why="only who began the run knows whether it goes on; its description and the age of its record say more",
+        where=f"helm -n {row.namespace} history {row.name}",
+    )

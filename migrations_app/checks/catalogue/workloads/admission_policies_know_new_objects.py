@@ -7,9 +7,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import ChangeTarget, Observation, PersonTask, group
 from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.observations import read_command
-from migrations_app.checks.shared.admission_rules import matches_karpenter, outdated_rules
-from migrations_app.checks.shell import no_option
+from migrations_app.checks.shared.admission_rules import matches_karpenter, outdated_rules, show_policy
 from migrations_app.inventory.facts.mentions import mentions
 from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT, CONVERTED
 from migrations_app.karpenter.labels import replacement, retired
@@ -26,7 +24,8 @@ check = Check(
     ),
     how=(
         "Reads ValidatingAdmissionPolicies and MutatingAdmissionPolicies that name Karpenter: their resource rules, "
-        "and keys and API versions in their programs. What a program accepts is a question to a person."
+        "and keys and API versions in their programs. What a program accepts is a question to a person, and so is "
+        "whether a binding, which is not read, puts the policy in force."
     ),
     reads=("admission_policies",),
     says=("{count} outdated rule in an admission policy", "{count} outdated rules in admission policies"),
@@ -41,6 +40,7 @@ check = Check(
 GONE = "nothing: no release reads it any more"
 WRITTEN = {"0.32": "v1beta1", ALPHA_LEFT: "v1beta1"}
 """The version that the hop's objects are written in; v1 from 1.0 on."""
+IN_FORCE = {"ValidatingAdmissionPolicy": "where a binding puts it in force with the action Deny"}
 
 
 @check.judge
@@ -54,12 +54,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             if newer or retired(key, release):
                 yield at_object(policy, path, seen=key, wanted=newer or replacement(key) or GONE)
         if matches_karpenter(policy):
-            asks = f"{policy.kind} {policy.name} is applied to objects of Karpenter: see that it accepts {written}"
-            yield ManualCheck(asks, (in_cluster(_read(policy.kind, policy.name)),))
-
-
-def _read(kind: str, name: str) -> Observation:
-    return read_command("kubectl", "get", kind.lower(), no_option(name), "-o", "yaml")
+            where = IN_FORCE.get(policy.kind, "where a binding puts it in force")
+            asks = f"{policy.kind} {policy.name} matches objects of Karpenter: {where}, see that it accepts {written}"
+            yield ManualCheck(asks, (in_cluster(group(*show_policy(policy.kind, policy.name))),))
 
 
 @check.advise
@@ -71,6 +68,6 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 def _steps(place: tuple[str, str], evidence: tuple[Evidence, ...]) -> Iterator[Observation | PersonTask]:
     rows = [row for row in evidence if (row.kind, row.name) == place]
     target = ChangeTarget(*place, resource=place[0].lower())
-    yield _read(*place)
+    yield from show_policy(*place)
     changes = "; ".join(f"{row.path}: {row.seen}, now {row.wanted}" for row in rows)[:1000]
     yield PersonTask(target=target, what=changes, why="whether the old rule stays beside the new one is a choice")

@@ -42,7 +42,7 @@ PATH, SEEN, WANTED = "spec.resourceClaims", "present", f"absent, nodes of a node
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     controller = installation(case.inventory)
     if IGNORED_FROM not in case.hop.entered:
-        yield NotApplicable(f"the hop does not enter {IGNORED_FROM}")
+        yield NotApplicable(f"the upgrade does not enter {IGNORED_FROM}")
     elif not any(map(_claims, case.inventory.pods.items)) and not any(claim_questions(case)):
         yield NotApplicable("no pod names a ResourceClaim")
     elif controller and controller.hides(SWITCH):

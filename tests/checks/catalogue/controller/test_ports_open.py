@@ -133,5 +133,6 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_opens_them():
     assert remedies(CHECK, "1.0", guarded())[0].text.splitlines()[1] == (
         "kubectl -n kube-system patch networkpolicy guard --type=json -p "
-        """'[{"op":"add","path":"/spec/ingress","value":[{"ports":[{"port":8080},{"port":8443}]}]}]'"""
+        """'[{"op":"add","path":"/spec/ingress","value":[{"ports":[{"port":8080,"protocol":"TCP"},"""
+        """{"port":8443,"protocol":"TCP"}]}]}]'"""
     )

@@ -97,3 +97,21 @@ def test_the_remedy_keeps_other_sync_options():
     marks = {"argocd.argoproj.io/tracking-id": "a:b", "argocd.argoproj.io/sync-options": "A=b"}
     given = remedies(CHECK, "0.33+", owned(labels={}, annotations=marks))[0].text
     assert "argocd.argoproj.io/sync-options=A=b,Prune=false" in given
+
+
+FLUX, ARGO = "kustomize.toolkit.fluxcd.io/", "argocd.argoproj.io/"
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "notes"),
+    [
+        ({FLUX + "name": "platform"}, {}, [f"# Write {FLUX}prune=disabled in Git too"]),
+        ({}, {ARGO + "tracking-id": "karpenter:x"}, ["# Write Prune=false in Git too"]),
+        ({"helm.toolkit.fluxcd.io/name": "crds"}, {"meta.helm.sh/release-name": "crds"}, []),
+        ({}, {"meta.helm.sh/release-name": "karpenter-crd"}, []),
+    ],
+)
+def test_where_git_has_the_crds_the_marks_belong_there_too(labels, annotations, notes):
+    (remedy,) = remedies(CHECK, "0.33+", owned(labels=labels, annotations=annotations))
+    comments = [line.partition(":")[0] for line in remedy.text.splitlines() if "in Git too" in line]
+    assert comments == notes

@@ -53,7 +53,7 @@ def test_crds_of_another_release():
         name="karpenter-crd",
         path="chart",
         seen="0.35.0",
-        wanted="0.37.8, or 1.0.14 just before the hop",
+        wanted="0.37.8, or 1.0.14 just before the upgrade",
     )
     assert result_of(CHECK, "1.0", charts({}, crds="0.35.0")) == ("fail", ONE, (row,))
 

@@ -66,10 +66,15 @@ def test_one_of_several_sources_of_argo():
     assert result_of(CHECK, "1.0", by_argo({}, None, sources=[values, skipped])) == GOOD
     change = remedies(CHECK, "1.0", found)[0].change
     at = "/spec/sources/1/helm"
-    assert change.body == ({"op": "add", "path": at, "value": {"releaseName": "k", "skipCrds": True}},)
-    assert change.undo.body == ({"op": "replace", "path": at, "value": {"releaseName": "k"}},)
+    same = {"op": "test", "path": "/spec/sources/1/chart", "value": "karpenter"}
+    given = {"releaseName": "k", "skipCrds": True}
+    as_seen = {"op": "test", "path": at, "value": {"releaseName": "k"}}
+    assert change.body == (same, as_seen, {"op": "add", "path": at, "value": given})
+    back = {"op": "replace", "path": at, "value": {"releaseName": "k"}}
+    assert change.undo.body == (same, {"op": "test", "path": at, "value": given}, back)
     bare = remedies(CHECK, "1.0", by_argo({}, None, sources=[{"chart": "karpenter"}]))[0].change
-    assert bare.undo.body == ({"op": "remove", "path": "/spec/sources/0/helm"},)
+    assert bare.body[1] == {"op": "test", "path": "/spec/sources/0/helm", "value": None}
+    assert bare.undo.body[-1] == {"op": "remove", "path": "/spec/sources/0/helm"}
 
 
 def test_a_chart_from_an_oci_repository_of_flux():

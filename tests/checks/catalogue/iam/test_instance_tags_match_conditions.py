@@ -158,7 +158,7 @@ def test_adoption_of_the_oldest_instances_is_judged():
     ],
 )
 def test_instances_that_the_hop_does_not_touch(version, hop, groups):
-    summary = "no instance exists on which this hop brings a request"
+    summary = "no instance exists on which this upgrade brings a request"
     assert result_of(CHECK, hop, seen(version, groups=groups)) == ("not_applicable", summary, ())
 
 

@@ -78,7 +78,7 @@ def test_1_1_wants_the_name_of_the_cluster(group, was):
     ],
 )
 def test_a_later_hop_does_not_ask_again(version, hop, release, group):
-    summary = f"a tag by which {release} lists is written or asked for at an earlier hop"
+    summary = f"a tag by which {release} lists is written or asked for at an earlier upgrade"
     assert result_of(CHECK, hop, seen(version, group)) == ("not_applicable", summary, ())
 
 

@@ -108,7 +108,7 @@ def test_the_remedy_is_in_the_language_of_the_tool():
     found = remedies(CHECK, "1.1+", written(("kustomize-controller", "karpenter.sh/v1beta1"), labels=labels))
     assert [remedy.how for remedy in found] == ["flux", "kubectl"]
     edit, then = found[0].text.splitlines()
-    assert edit.endswith("write every NodePool and EC2NodeClass as v1 in one commit, before the hop")
+    assert edit.endswith("write every NodePool and EC2NodeClass as v1 in one commit, before the upgrade")
     assert then == "# Then flux resume kustomization p && flux reconcile kustomization p --with-source"
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from migrations_app.samples.karpenter_objects import node_template
 from tests.builders.clusters import asked_hops, finding_of, remedies
 from tests.builders.pools import REFERENCE, a_claim, a_class, a_pool, answer, at, found, parses, row, unseen_is_unknown
 
@@ -34,7 +35,7 @@ def test_a_name_that_is_too_long(name):
 
 def test_later_hops_ask_as_well():
     assert found(CHECK, "1.6", class_named(TOO_LONG, pool_of(TOO_LONG), version="1.5.2"))[0] == "fail"
-    assert asked_hops(CHECK)[0] == "1.1+"
+    assert asked_hops(CHECK)[:3] == ("0.32", "0.33+", "1.1+")
 
 
 def test_a_class_that_nothing_names_only_warns():
@@ -53,6 +54,19 @@ def test_who_names_the_class_was_not_read(part):
 
 def test_without_classes_it_does_not_arise():
     assert answer(CHECK, "1.1+", at("1.0.9")) == ("not_applicable", "there is no EC2NodeClass yet")
+
+
+@pytest.mark.parametrize(("hop", "version"), [("0.32", "0.31.5"), ("0.33+", "0.32.10")])
+def test_a_template_gives_its_name_to_the_class(hop, version):
+    """The name is chosen where it is converted; at 1.1 nodes would have to be replaced for it."""
+    named = row("AWSNodeTemplate", TOO_LONG, "metadata.name", seen="64 characters", wanted="at most 63 characters")
+    alpha = at(version, node_template(TOO_LONG, cluster="shop"))
+    assert found(CHECK, hop, alpha) == ("fail", (named,))
+    assert finding_of(CHECK, hop, alpha).severity == "warning"
+    (given,) = remedies(CHECK, hop, alpha)
+    assert [line[0] for line in given.text.splitlines()] == ["#"] * 3
+    assert f"shorten the name of {TOO_LONG}" in given.text
+    assert found(CHECK, hop, at(version, node_template(LONGEST, cluster="shop"))) == ("pass", ())
 
 
 def test_unseen():

@@ -51,7 +51,7 @@ def test_a_gate_that_is_on_has_changed_this_before(gates: str, status: str):
 
 
 def test_it_was_settled_before():
-    assert result_of(CHECK, NEWEST_MINOR, on("1.8.2")) == ("not_applicable", "the hop does not enter 1.6", ())
+    assert result_of(CHECK, NEWEST_MINOR, on("1.8.2")) == ("not_applicable", "the upgrade does not enter 1.6", ())
 
 
 def test_it_only_informs():

@@ -1,6 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
+from migrations_app.checks.changes import leaves
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.karpenter_objects import LARGE_ENOUGH, ON_DEMAND, SPOT, pool, provisioner
 from tests.builders.clusters import a_cluster, finding_of, reads, remedies, result_of, result_without
@@ -94,13 +95,13 @@ def test_a_provisioner_without_one_asks_for_spot_as_a_pool():
     wanted = "karpenter.sh/capacity-type In [on-demand] or with spot"
     row = Evidence(kind="Provisioner", name="web", path="spec.requirements", seen="absent", wanted=wanted)
     assert result_of(CHECK, "0.32", alpha) == ("fail", "1 NodePool sets no capacity type: Spot is possible", (row,))
-    assert (
-        remedies(CHECK, "0.32", alpha)[0]
-        .text.splitlines()[1]
-        .startswith(
-            'kubectl patch provisioners.karpenter.sh web --type=json -p \'[{"op":"add","path":"/spec/requirements/-",'
-        )
-    )
+    (change,) = leaves(remedies(CHECK, "0.32", alpha)[0].change)
+    at, value = "/spec/requirements", {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}
+    before = old["spec"]["requirements"]
+    as_seen = {"op": "test", "path": at, "value": before}
+    assert change.body == (as_seen, {"op": "add", "path": f"{at}/-", "value": value})
+    last = f"{at}/{len(before)}"
+    assert change.undo.body == ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
     assert result_of(CHECK, "1.0", a_cluster().with_docs(old))[0] == "not_applicable"
 
 
@@ -114,6 +115,7 @@ def test_the_remedy_adds_the_requirement():
 
 PATCH = (
     "kubectl patch nodepools.karpenter.sh web --type=json -p "
-    '\'[{"op":"add","path":"/spec/template/spec/requirements",'
+    '\'[{"op":"test","path":"/spec/template/spec/requirements","value":[]},'
+    '{"op":"add","path":"/spec/template/spec/requirements",'
     '"value":[{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]}]}]\''
 )

@@ -28,7 +28,7 @@ def overdue(born: str) -> tuple[str, str, tuple[Evidence, ...]]:
         name=LAUNCHED.claim,
         path="metadata.creationTimestamp",
         seen=f"since {born}, and expired",
-        wanted="replaced before the hop",
+        wanted="replaced before the upgrade",
     )
     return "fail", ONE, (row,)
 

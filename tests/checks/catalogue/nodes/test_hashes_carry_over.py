@@ -54,7 +54,7 @@ def test_claims_behind_their_pool():
 
 def test_what_has_drifted_stays_drifted():
     seen = "have drifted: replaced whatever the new hash says"
-    rows = (a_row("NodePool", "general", seen=seen, wanted="replaced before the hop", count=2),)
+    rows = (a_row("NodePool", "general", seen=seen, wanted="replaced before the upgrade", count=2),)
     found = result_of(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3, drifted=2))
     assert found == ("fail", "2 nodes would drift, or their hash is unknown", rows)
 

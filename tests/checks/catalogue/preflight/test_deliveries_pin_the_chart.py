@@ -97,7 +97,10 @@ def test_the_remedy_writes_the_running_version():
 def test_a_version_that_was_not_there_is_taken_out_again():
     (remedy,) = remedies(CHECK, "1.0", by_argo(sources=[{"chart": "karpenter"}]))
     at = "/spec/sources/0/targetRevision"
-    assert remedy.change.body == ({"op": "add", "path": at, "value": "0.37.8"},)
+    assert remedy.change.body == (
+        {"op": "test", "path": at, "value": None},
+        {"op": "add", "path": at, "value": "0.37.8"},
+    )
     assert remedy.change.undo.body == (
         {"op": "test", "path": at, "value": "0.37.8"},
         {"op": "remove", "path": at},

@@ -77,7 +77,7 @@ def test_a_name_that_nobody_told_is_to_be_filled_in():
 def test_kubernetes_is_not_raised_over_the_head_of_the_running_release():
     lines = raised(a_cluster("0.28.0", kubernetes="1.25", env={"CLUSTER_NAME": "prod"}), NEWEST_MINOR)
     (warned,) = [place for place, line in enumerate(lines) if line.startswith("#")]
-    assert lines[warned] == "# 0.28.0 supports Kubernetes 1.23 to 1.25 only: take the hops before this one first"
+    assert lines[warned] == "# 0.28.0 supports Kubernetes 1.23 to 1.25 only: take the upgrades before this one first"
     assert lines[warned + 1].endswith(" 1.26")
 
 
@@ -85,7 +85,7 @@ def test_above_the_window_there_is_only_passing_through():
     assert without_changes(remedies(CHECK, "1.0", a_cluster(kubernetes="1.32"))) == (
         Remedy(
             how="kubectl",
-            text="# For a person: pass through this hop quickly: no patch of it reaches higher\n"
+            text="# For a person: pass through this upgrade quickly: no patch of it reaches higher\n"
             "# a control plane cannot be taken back below 1.32",
         ),
     )

@@ -68,5 +68,5 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_keeps_what_there_is():
     note, line = remedies(CHECK, "1.0", a_pool(grace="1h"))[0].text.split("\n")
     objects = "nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws"
-    assert line == f"kubectl get {objects} -o yaml > before-the-hop.yaml"
+    assert line == f"kubectl get {objects} -o yaml > before-the-upgrade.yaml"
     assert note.startswith("# Keep the values, to be written again by kubectl edit")

@@ -55,7 +55,7 @@ def test_the_remedy_is_the_hop_or_a_patch_before_it():
     assert without_changes(remedies(CHECK, "1.1+", a_cluster("1.0.2", kubernetes="1.31"))) == (
         Remedy(
             how="kubectl",
-            text="# For a person: upgrade to 1.0.9 first where the hop has to wait\n"
+            text="# For a person: upgrade to 1.0.9 first where the upgrade has to wait\n"
             "# the target version 1.1.10 is judged on its own",
         ),
     )

@@ -94,7 +94,7 @@ def test_drift_comes_with_0_33():
 
 def test_without_values_nobody_knows_who_chose():
     cluster = a_cluster("0.32.10", kubernetes="1.28", env={"FEATURE_GATES": "Drift=false"})
-    why = "whether Drift was chosen is not known without Helm values: True after the hop"
+    why = "whether Drift was chosen is not known without Helm values: True after the upgrade"
     assert result_of(CHECK, "0.33+", cluster) == ("unknown", why, ())
     chosen = a_cluster("0.32.10", kubernetes="1.28", env={"FEATURE_GATES": "Drift=true"})
     assert result_of(CHECK, "0.33+", chosen) == GOOD

@@ -1,3 +1,5 @@
+import pytest
+
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from tests.builders.clusters import a_cluster, finding_of, remedies, result_of, result_without
@@ -6,9 +8,9 @@ CHECK = "helm_runs_finished"
 GOOD = ("pass", "The last run of Helm has succeeded", ())
 
 
-def recorded(unfinished: str = ""):
+def recorded(unfinished: str = "", *, status: str = "deployed"):
     record = HelmRelease(
-        name="karpenter", namespace="kube-system", revision=3, status="deployed", chart="karpenter",
+        name="karpenter", namespace="kube-system", revision=3, status=status, chart="karpenter",
         chart_version="0.37.8", app_version="0.37.8", config={}, defaults={}, crds=[], unfinished=unfinished,
     )  # fmt: skip
     return a_cluster().without("helm_releases").with_items("helm_releases", record)
@@ -24,19 +26,35 @@ def test_a_run_that_was_stopped():
     cluster = recorded("pending-upgrade")
     assert result_of(CHECK, "1.0", cluster) == ("fail", "1 Helm release has a run that failed or did not end", (row,))
     (given,) = remedies(CHECK, "1.0", cluster)
-    assert "helm -n kube-system history karpenter --max 5" in given.text
-    assert "helm rollback" in given.text
+    lines = [line for line in given.text.splitlines() if not line.startswith("#")]
+    assert lines == [
+        "helm -n kube-system history karpenter --max 5",
+        "kubectl -n kube-system get secrets -l owner=helm,name=karpenter --sort-by=.metadata.creationTimestamp",
+    ]
+    assert "take it back to revision 3, with helm rollback" in given.text
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "status", "task"),
+    [
+        ("pending-rollback", "deployed", "take it back to revision 3, with helm rollback"),
+        ("pending-upgrade", "failed", "take it back to the last revision that ran, with helm rollback"),
+        ("pending-install", "pending-install", "there is nothing to take it back to"),
+        ("uninstalling", "uninstalling", "find out who uninstalls release karpenter"),
+    ],
+)
+def test_each_run_ends_in_a_way_of_its_own(unfinished, status, task):
+    (given,) = remedies(CHECK, "1.0", recorded(unfinished, status=status))
+    assert task in given.text
+    assert ("helm rollback" in given.text) == ("helm rollback" in task)
 
 
 def test_a_run_that_failed():
     """As helm upgrade --wait leaves it where the new pods do not start."""
     status, _, (row,) = result_of(CHECK, "1.0", recorded("failed"))
     assert (status, row.seen) == ("fail", "failed")
-    (given,) = remedies(CHECK, "1.0", recorded("failed"))
-    assert given.text.splitlines()[1:3] == [
-        "# For a person: upgrade release karpenter again once the cause is gone, or roll it back with helm rollback",
-        "# what failed stands in its description and in the events",
-    ]
+    (given,) = remedies(CHECK, "1.0", recorded("failed", status="failed"))
+    assert "upgrade release karpenter again once the cause is gone, or take it back to the last revision" in given.text
 
 
 def test_without_records():

@@ -8,7 +8,10 @@ from tests.builders.pools import parses
 CHECK = "admission_policies_know_new_objects"
 GOOD = ("pass", "Admission policies know the new objects", ())
 KIND, RULE = "ValidatingAdmissionPolicy", "spec.matchConstraints.resourceRules[0]"
-ASKS = f"{KIND} pools is applied to objects of Karpenter: see that it accepts "
+ASKS = (
+    f"{KIND} pools matches objects of Karpenter: where a binding puts it in force with the action Deny, see that it "
+    "accepts "
+)
 
 
 def policy(groups=("karpenter.sh",), versions=("*",), resources=("*",), *, expression: str = "true"):
@@ -65,7 +68,7 @@ def test_an_outdated_key_in_its_program():
     [("0.32", ["v1alpha5"], "v1beta1"), ("0.33+", ["v1alpha5", "v1beta1"], "v1beta1"), ("1.0", ["v1beta1"], "v1"),
      ("1.0", ["*"], "v1"), ("1.1+", ["v1"], "v1")],
 )  # fmt: skip
-def test_one_that_is_applied_is_a_question(hop, versions, written):
+def test_one_that_matches_is_a_question_for_nobody_reads_its_binding(hop, versions, written):
     assert at(hop, policy(versions=versions)) == ("manual", ASKS + written, ())
 
 
@@ -97,4 +100,7 @@ def test_the_remedy_shows_the_policy_and_names_the_field():
     assert lines[0] == "kubectl get validatingadmissionpolicy pools -o yaml"
     assert f"{RULE}.apiVersions: karpenter.sh/v1beta1, now karpenter.sh/v1" in lines[-1]
     asked = remedies(CHECK, "1.0", a_cluster().with_docs(policy()))
-    assert [one.text for one in asked] == ["kubectl get validatingadmissionpolicy pools -o yaml"]
+    columns = "custom-columns=NAME:.metadata.name,POLICY:.spec.policyName,ACTIONS:.spec.validationActions"
+    bindings = f"kubectl get validatingadmissionpolicybindings -o {columns}"
+    assert [one.text for one in asked] == [f"kubectl get validatingadmissionpolicy pools -o yaml\n{bindings}"]
+    assert bindings in lines

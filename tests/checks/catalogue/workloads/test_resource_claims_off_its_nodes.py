@@ -97,7 +97,7 @@ def test_the_switch_of_the_controller():
 def test_it_is_asked_where_pods_begin_to_be_ignored():
     assert asked_hops(CHECK)[0] == "1.7"
     docs = pods(nodes=(NODE,), **CLAIMS)
-    words = ("not_applicable", "the hop does not enter 1.7", ())
+    words = ("not_applicable", "the upgrade does not enter 1.7", ())
     assert result_of(CHECK, NEWEST_MINOR, on("1.8.8", *docs)) == words
     assert finding_of(CHECK, NEWEST_MINOR, on("1.3.8", *docs)).severity == "warning"
 

@@ -77,7 +77,8 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_names_the_daemon_set():
     (remedy,) = remedies(CHECK, "1.0", keyed(OLD))
-    added = [{"op": "add", "path": f"{AT}/-", "value": {"key": NEW, "operator": "Exists"}}]
+    as_seen = {"op": "test", "path": AT, "value": [{"key": OLD, "operator": "Exists"}]}
+    added = [as_seen, {"op": "add", "path": f"{AT}/-", "value": {"key": NEW, "operator": "Exists"}}]
     assert remedy.text == f"kubectl -n kube-system patch daemonset log --type=json -p {json_word(added)}"
     (step,) = leaves(remedy.change)
     assert [(one["op"], one["path"]) for one in step.undo.body] == [("test", f"{AT}/1"), ("remove", f"{AT}/1")]
@@ -87,4 +88,5 @@ def test_a_value_of_the_old_taint_is_not_asked_of_the_new_one():
     old = {"key": OLD, "operator": "Equal", "value": "disrupting", "effect": "NoSchedule"}
     (remedy,) = remedies(CHECK, "1.0", tolerating(old))
     (step,) = leaves(remedy.change)
-    assert step.body[0]["value"] == {"key": NEW, "operator": "Exists", "effect": "NoSchedule"}
+    assert step.body[0]["value"] == [old]
+    assert step.body[1]["value"] == {"key": NEW, "operator": "Exists", "effect": "NoSchedule"}
