@@ -88,6 +88,8 @@ def _print_no_path(report: "Report") -> int:
     if report.cluster.stage == "no_karpenter":
         print_note("no Karpenter is installed, so there is no path")
         return Exit.READY
-    reason = report.target.notes[0] if report.target.notes else "the running release could not be told"
-    print_note(f"{reason}, so no path can be told either")
+    from migrations_app.readiness.verdict import PATH, unanswered_lines  # only here, as above
+
+    (line,) = (line for line in unanswered_lines(report) if line.hop == PATH)
+    print_note(f"{line.reasons[0]}, so no path can be told either")
     return Exit.COULD_NOT_LOOK
