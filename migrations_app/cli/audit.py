@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from migrations_app import audit_verify
@@ -47,19 +48,20 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _verify(options: argparse.Namespace) -> int:
     verdict = audit_verify.verify_files(options) if options.files else _verify_live(options)
+    gone = "" if options.files else _missing_guards()
+    if gone:
+        print_note(gone)
+        verdict = replace(verdict, notes=(*verdict.notes, gone) if options.output == "json" else verdict.notes)
     show(audit_verify.verdict_text(verdict, output=options.output))
-    guarded = bool(options.files) or _guards_in_place()
-    return Exit.READY if verdict.ok and guarded else Exit.FINDINGS
+    return Exit.FINDINGS if gone or not verdict.ok else Exit.READY
 
 
-def _guards_in_place() -> bool:
-    """Whether the database still refuses changes of the log; prints which guards are missing."""
+def _missing_guards() -> str:
+    """Returns which guards against changes of the log the database lacks; empty if all are in place."""
     from migrations_app.use_cases.audit.guards import missing_guards
 
-    missing = missing_guards()
-    if missing:
-        print_note(f"these triggers of the database are gone, so that events could be changed: {', '.join(missing)}")
-    return not missing
+    missing = ", ".join(missing_guards())
+    return f"these triggers of the database are gone, so that events could be changed: {missing}" if missing else ""
 
 
 def _verify_live(options: argparse.Namespace) -> audit_verify.ChainVerdict:
