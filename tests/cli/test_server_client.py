@@ -86,6 +86,23 @@ def test_a_new_scan_is_waited_for(shop, asked, monkeypatch):
     assert Scan.objects.get().requested_by == "root"
 
 
+def test_a_scan_that_began_earlier_is_not_taken_for_the_answer(shop, asked, monkeypatch):
+    from migrations_app.models.scan import Scan
+
+    earlier = Scan.objects.create(cluster=shop[1], state="running", requested_by="timetable")
+
+    def work(_seconds):
+        Scan.objects.filter(state="queued").update(state="done", snapshot=shop[0])
+        Scan.objects.filter(pk=earlier.pk).update(state="failed", error_code="timeout")
+
+    monkeypatch.setattr("migrations_app.cli.server_client.reports.time.sleep", work)
+    code, _, err = asked("scan", "--cluster", "shop", "-o", "json")
+    assert (code, err) == (1, "a scan that began earlier is under way; another one follows\n")
+    assert list(Scan.objects.order_by("created_at").values_list("requested_by", "state")) == [
+        ("timetable", "failed"), ("root", "done"),
+    ]  # fmt: skip
+
+
 def test_a_scan_that_fails_could_not_look(shop, asked, monkeypatch):
     from migrations_app.models.scan import Scan
 

@@ -97,20 +97,31 @@ def _newest(server: "KarpdashServer", cluster: str) -> str:
 
 
 def _new_snapshot(server: "KarpdashServer", cluster: str, *, seconds: float) -> str:
-    """Returns the snapshot of a new scan. Raises ServerFailed if the scan failed, TimedOut if it has not ended
-    in time.
+    """Returns the snapshot of a scan that began after this command. The server answers with the scan that runs already,
+    which may have read what was there before a change: its end is waited for, and then another one is requested.
+
+    Raises ServerFailed if the scan failed, TimedOut if it has not ended in time.
     """
     ends = time.monotonic() + seconds
     scan = server.post(f"clusters/{cluster}/scans", {})
+    if scan.get("state") == "running":
+        print_note("a scan that began earlier is under way; another one follows")
+        _ended(server, scan, ends=ends, seconds=seconds)
+        scan = server.post(f"clusters/{cluster}/scans", {})
+    scan = _ended(server, scan, ends=ends, seconds=seconds)
+    if scan["state"] == "failed" or not scan.get("snapshot"):
+        reason = scan.get("error_detail") or scan.get("error_code") or "no snapshot"
+        raise ServerFailed(f"the scan of the server failed: {reason}")
+    return str(scan["snapshot"])
+
+
+def _ended(server: "KarpdashServer", scan: dict[str, Any], *, ends: float, seconds: float) -> dict[str, Any]:
     while scan.get("state") not in ("done", "failed"):
         if time.monotonic() > ends:
             raise TimedOut(f"the scan has not ended after {seconds:g} seconds; it goes on at the server")
         time.sleep(PAUSE_SECONDS)
         scan = server.one(f"scans/{scan['id']}")
-    if scan["state"] == "failed" or not scan.get("snapshot"):
-        reason = scan.get("error_detail") or scan.get("error_code") or "no snapshot"
-        raise ServerFailed(f"the scan of the server failed: {reason}")
-    return str(scan["snapshot"])
+    return scan
 
 
 def _report(body: bytes) -> "Report":
