@@ -9,12 +9,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
+from msgspec.structs import replace
 
 from migrations_app.checks.base import Remedy
 from migrations_app.cli import main
 from migrations_app.queries.clusters.detail import report_of
 from migrations_app.readiness.outputs import json_schema, junit, markdown, runbook_markdown, runbook_table, table
 from migrations_app.readiness.published_fields import typed_plan
+from migrations_app.readiness.report import Target
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
@@ -131,6 +133,27 @@ def test_the_plan_is_that_of_the_server(shop, asked, form):
     code, out, _ = asked("plan", "--cluster", "shop", "-o", form)
     assert code == 0
     assert (json.loads(out) == json.loads(wanted)) if form == "json" else out == wanted
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+@pytest.mark.parametrize(
+    ("stage", "code", "note"),
+    [
+        ("unknown", 3, "the running release could not be told, so no path can be told either\n"),
+        ("no_karpenter", 0, "no Karpenter is installed, so there is no path\n"),
+    ],
+)
+def test_a_plan_without_a_path_ends_as_that_of_the_terminal(token, asked, form, stage, code, note):
+    report = a_report("shop", checks=())
+    facts = replace(report.cluster, stage=stage, karpenter_version=None)
+    a_snapshot(a_cluster("shop"), replace(report, cluster=facts, target=Target(None, ()), hops=()))
+    given = asked("plan", "--cluster", "shop", "-o", form)
+    assert (given[0], given[2], given[1] != "") == (code, note, True)
+
+
+def test_a_sample_is_found_by_its_name_beside_a_real_cluster(shop, asked):
+    a_snapshot(a_cluster("beta_037", source="sample", environment="sample"))
+    assert [asked("plan", "--cluster", name)[0] for name in ("beta_037", "shop", "none")] == [0, 0, 2]
 
 
 def test_the_tool_of_the_account_comes_first_and_an_asked_one_before_it(token, root, asked):

@@ -24,17 +24,25 @@ def add_commands(commands: Commands) -> None:
     listing.set_defaults(do=_list)
 
 
+SAMPLES = {"environment": "sample"}
+"""A filter for sample clusters: beside a real cluster no list has them without it."""
+
+
 def cluster_id(server: "KarpdashServer", name: str) -> str:
     """Returns the id of the cluster with that name or id. Raises NotFound, and InvalidInput if two have that name."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
-        ids = [str(row["id"]) for row in server.rows("clusters", {"q": name[:200]}) if row.get("name") == name]
+        ids = _ids_of(server, {"q": name[:200]}, name) or _ids_of(server, SAMPLES | {"q": name[:200]}, name)
     if not ids:
         raise NotFound(f"no cluster is named {name}, or the token may not see it")
     if len(ids) > 1:
         raise InvalidInput(f"{len(ids)} clusters are named {name}; give one of the ids {', '.join(ids)}")
     return ids[0]
+
+
+def _ids_of(server: "KarpdashServer", query: dict[str, str], name: str) -> list[str]:
+    return [str(row["id"]) for row in server.rows("clusters", query) if row.get("name") == name]
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:

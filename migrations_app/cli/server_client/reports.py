@@ -4,6 +4,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from migrations_app.cli.plan import code_without_path
 from migrations_app.cli.scan import OUTPUTS as SCAN_OUTPUTS
 from migrations_app.cli.scan import add_judging
 from migrations_app.cli.server_client.clusters import Commands, cluster_id
@@ -151,18 +152,14 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    cluster = cluster_id(server, options.cluster)
-    query = {"kubernetes": options.kubernetes, "format": options.output}
-    body = server.read(f"clusters/{cluster}/plan", query | {"schema": options.schema} | _tool(options))
-    if options.output != "json":
-        show(body.decode())
-        return Exit.READY
-    import msgspec
-
     from migrations_app.readiness.outputs import json_schema
 
-    plan = msgspec.json.decode(body)
-    show(json_schema.written(plan))
-    if not plan.get("hops") and not plan.get("target", {}).get("release"):
-        print_note("no path can be told")
-    return Exit.READY
+    address = f"clusters/{cluster_id(server, options.cluster)}/plan"
+    query = {"kubernetes": options.kubernetes, "schema": options.schema} | _tool(options)
+    plan = server.one(address, query | {"format": "json"})
+    if options.output == "json":
+        show(json_schema.written(plan))
+    else:
+        show(server.read(address, query | {"format": options.output}).decode())
+    reason = "the running release could not be told"
+    return code_without_path(plan.get("target"), stage=plan.get("cluster", {}).get("stage", ""), reason=reason)
