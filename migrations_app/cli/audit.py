@@ -25,7 +25,11 @@ def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash audit", description="The audit log and what proves it.")
     verbs = parser.add_subparsers(required=True, metavar="verify|export|checkpoints|key|seal|grants")
-    verify = verbs.add_parser("verify", help="prove an export, offline; without a FILE, the log of the database")
+    verify = verbs.add_parser(
+        "verify",
+        help="prove an export, offline; without a FILE, the log of the database",
+        epilog="Exit codes: 0 the log is whole; 1 it is broken; 2 it cannot be told: wrong usage, or nothing to read.",
+    )
     audit_verify.add_options(verify)
     verify.set_defaults(do=_verify)
     export = verbs.add_parser("export", help="print the events as JSON lines, oldest first")

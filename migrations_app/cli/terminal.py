@@ -2,6 +2,7 @@
 terminals.
 """
 
+import argparse
 import errno
 import os
 import sys
@@ -86,6 +87,28 @@ class CrashCode:
             sys.__excepthook__(kind, error, trace)
             print_error(self._name, "karpdash itself failed: report the lines above; nothing is known of the result")
             raise SystemExit(Exit.CRASHED) from error
+
+
+class Once(argparse.Action):
+    """Stores the value of an option that may be given once: with the last of two, half of the input is passed over."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"argument {option_string}: given more than once")
+        setattr(namespace, self.dest, values)
+
+
+def output_file(name: str) -> Path:
+    """Returns the path of a file to write. Raises ArgumentTypeError for `-`, which would be a file of that name."""
+    if name == "-":
+        raise argparse.ArgumentTypeError("- is standard output, and a file is wanted here")
+    return Path(name)
 
 
 @contextmanager

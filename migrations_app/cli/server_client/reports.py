@@ -23,7 +23,12 @@ HEAD = ("CLUSTER", "HOP", "CHECK", "STATUS", "SEVERITY", "SUMMARY")
 
 def add_commands(commands: Commands) -> None:
     """Adds `scan`, `findings` and `plan`."""
-    scan = commands.add_parser("scan", help="let the server scan a cluster, and tell by the exit code")
+    scan = commands.add_parser(
+        "scan",
+        help="let the server scan a cluster, and tell by the exit code",
+        epilog="Exit codes: 0 ready; 1 findings at or above --fail-on; 2 wrong usage, or refused by the server; 3 "
+        "could not look, or a blocker (with --fail-on warning, a warning too) is unknown or waits for a person.",
+    )
     _add_cluster(scan)
     scan.add_argument("--stored", action="store_true", help="judge by the newest snapshot, without a new scan")
     scan.add_argument("--wait", metavar="SECONDS", type=_seconds, default=600.0, help="for the scan (600)")
