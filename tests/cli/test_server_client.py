@@ -105,6 +105,15 @@ def test_a_scan_that_began_earlier_is_not_taken_for_the_answer(shop, asked, monk
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("age", "code", "told"), [(timedelta(), 0, False), (timedelta(days=2), 3, True)])
+def test_an_old_snapshot_says_so_and_is_not_ready_if_strict(token, asked, age, code, told):
+    at = timezone.now() - age
+    a_snapshot(a_cluster("shop"), a_report("shop", checks=(a_finding(status="pass"),), complete=True), at=at)
+    plain, strict = (asked("scan", "--cluster", "shop", "--stored", *more) for more in ([], ["--strict"]))
+    assert (plain[0], strict[0]) == (0, code)
+    assert ["and no scan has succeeded since: scans are overdue" in said[2] for said in (plain, strict)] == [told] * 2
+
+
 def test_a_scan_that_fails_could_not_look(shop, asked, monkeypatch):
     from migrations_app.models.scan import Scan
 

@@ -82,7 +82,8 @@ def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
     from migrations_app.readiness.verdict import exit_code
 
     cluster = cluster_id(server, options.cluster)
-    snapshot = _newest(server, cluster) if options.stored else _new_snapshot(server, cluster, seconds=options.wait)
+    row = server.one(f"clusters/{cluster}") if options.stored else {}
+    snapshot = _newest(row) if options.stored else _new_snapshot(server, cluster, seconds=options.wait)
     query = {"kubernetes": options.kubernetes}
     report = _report(server.read(f"snapshots/{snapshot}", query))
     if options.output == "json":
@@ -92,11 +93,19 @@ def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
     else:
         text = server.read(f"snapshots/{snapshot}/export", {"form": options.output, **query, **_tool(options)}).decode()
         show(f"{plain_lines(text)}\n" if options.output == "table" else text)
-    return exit_code(report, fail_on=options.fail_on, strict=options.strict)
+    code = exit_code(report, fail_on=options.fail_on, strict=options.strict)
+    if row.get("stale") or row.get("unreachable"):
+        print_note(f"the snapshot is of {report.scanned_at}, and no scan has succeeded since: {_failure(row)}")
+        return Exit.COULD_NOT_LOOK if options.strict and code == Exit.READY else code
+    return code
 
 
-def _newest(server: "KarpdashServer", cluster: str) -> str:
-    snapshot = server.one(f"clusters/{cluster}").get("snapshot")
+def _failure(row: dict[str, Any]) -> str:
+    return str(row.get("last_error_detail") or row.get("last_error_code") or "scans are overdue")
+
+
+def _newest(row: dict[str, Any]) -> str:
+    snapshot = row.get("snapshot")
     if not snapshot:
         raise NotFound("the cluster was never scanned; leave --stored out")
     return str(snapshot["id"] if isinstance(snapshot, dict) else snapshot)
