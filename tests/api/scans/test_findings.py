@@ -109,3 +109,11 @@ def test_the_findings_of_a_sample_are_there_where_it_is_named(api: Tool, scanned
     Cluster.objects.create(name="real", source=Cluster.Source.KUBECONFIG)
     assert everything(api) == []
     assert {row["cluster_name"] for row in everything(api, f"cluster={sample.pk}&limit=500")} == {"beta_037"}
+
+
+def test_a_finding_names_the_earlier_hop_that_reports_it(api: Tool, scanned: Scanned) -> None:
+    snapshot = scanned("beta_037").latest_id
+    rows = api("GET", f"snapshots/{snapshot}/findings?check=instance_tags_match_conditions").json()["results"]
+    assert {row["hop"]: (row["status"], row["asked_at"]) for row in rows} == {
+        "1.0": ("pass", ""), "1.1+": ("pass", ""), "1.14": ("unknown", "1.1+"),
+    }  # fmt: skip
