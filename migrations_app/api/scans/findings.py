@@ -40,7 +40,10 @@ class FindingsView(Endpoint):
     needs = {"GET": READ}
     operations = {
         "GET": Operation(
-            id="findings_list", query=FindingQuerySerializer, answer=page_of("Finding", FindingLineSerializer)
+            id="findings_list",
+            query=FindingQuerySerializer,
+            answer=page_of("Finding", FindingLineSerializer),
+            named=True,
         ),
     }
 

@@ -90,7 +90,10 @@ class SnapshotsView(Endpoint):
     needs = {"GET": READ}
     operations = {
         "GET": Operation(
-            id="snapshots_list", query=SnapshotQuerySerializer, answer=page_of("Snapshot", SnapshotLineSerializer)
+            id="snapshots_list",
+            query=SnapshotQuerySerializer,
+            answer=page_of("Snapshot", SnapshotLineSerializer),
+            named=True,
         ),
     }
 

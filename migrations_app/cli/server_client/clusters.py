@@ -2,6 +2,8 @@
 
 import argparse
 import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from migrations_app.cli.cluster import HEAD, verdict_and_age
@@ -24,7 +26,7 @@ def add_commands(commands: Commands) -> None:
     listing.set_defaults(do=_list)
 
 
-SAMPLES = {"environment": "sample"}
+SAMPLES: Mapping[str, str] = {"environment": "sample"}
 """A filter for sample clusters: beside a real cluster no list has them without it."""
 
 
@@ -33,7 +35,7 @@ def cluster_id(server: "KarpdashServer", name: str) -> str:
     try:
         return str(uuid.UUID(name))
     except ValueError:
-        ids = _ids_of(server, {"q": name[:200]}, name) or _ids_of(server, SAMPLES | {"q": name[:200]}, name)
+        ids = _ids_of(server, name) or _ids_of(server, name, narrowed=SAMPLES)
     if not ids:
         raise NotFound(f"no cluster is named {name}, or the token may not see it")
     if len(ids) > 1:
@@ -41,8 +43,9 @@ def cluster_id(server: "KarpdashServer", name: str) -> str:
     return ids[0]
 
 
-def _ids_of(server: "KarpdashServer", query: dict[str, str], name: str) -> list[str]:
-    return [str(row["id"]) for row in server.rows("clusters", query) if row.get("name") == name]
+def _ids_of(server: "KarpdashServer", name: str, *, narrowed: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    rows = server.rows("clusters", {**narrowed, "q": name[:200]})
+    return [str(row["id"]) for row in rows if row.get("name") == name]
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
