@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -341,22 +341,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify_files(options: argparse.Namespace) -> ChainVerdict:
-    """The verdict on the named files. Raises UnusableInput for a file that cannot be read."""
-    lines, sealed = lines_of(options.files or ["-"]), lines_of(options.checkpoints)
+    """The verdict on the named files. Raises UnusableInput for an unreadable file, and where nothing was read."""
+    lines, sealed = lines_of(options.files or ["-"]), list(lines_of(options.checkpoints))
     try:
-        return verify(lines, checkpoints=sealed, keys=options.key, first=options.first, to=options.to)
+        verdict = verify(lines, checkpoints=sealed, keys=options.key, first=options.first, to=options.to)
     except ImportError:
         raise UnusableInput("--key needs the package cryptography") from None
+    if (verdict.ok and not verdict.events) or (options.checkpoints and not sealed):
+        raise UnusableInput("the files hold no event, or no checkpoint: nothing is proven")
+    return verdict
 
 
 def lines_of(names: Iterable[str]) -> Iterator[bytes]:
     """The lines of the files, one file after the other. Raises UnusableInput."""
     for name in names:
-        if name == "-":
-            yield from sys.stdin.buffer
-            continue
         try:
-            with Path(name).open("rb") as file:
+            with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
                 yield from file
         except OSError as wrong:
             raise UnusableInput(f"{name}: can not be read: {wrong.strerror}") from None
@@ -368,7 +368,7 @@ def verdict_text(verdict: ChainVerdict, *, output: str = "text") -> str:
         return json.dumps(asdict(verdict), indent=2) + "\n"
     lines = [_sentence(verdict), *(f"note: {note}" for note in verdict.notes)]
     if verdict.ok and verdict.covered < verdict.last:
-        since = verdict.covered + 1
+        since = max(verdict.covered, verdict.last - verdict.events) + 1
         lines.append(f"note: no checkpoint vouches for events {since} to {verdict.last}: whoever holds the database")
         lines.append("      could have written them anew")
     if verdict.checkpoints and verdict.signed is None:

@@ -18,7 +18,10 @@ KarpdashError
 
 
 class KarpdashError(Exception):
-    """Base class: `code` is for machines, `message` for people and safe to show, `where` names the field or file."""
+    """Base class: `code` is for machines, `message` for people and safe to show, `where` names the field or file.
+
+    `inside` names the fields around `where`, from the outermost, for a pointer into a body.
+    """
 
     code = "error"
 
@@ -26,6 +29,7 @@ class KarpdashError(Exception):
         super().__init__(message)
         self.message = message
         self.where = where
+        self.inside: tuple[str, ...] = ()
         if code is not None:
             self.code = code
 

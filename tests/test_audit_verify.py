@@ -218,6 +218,25 @@ def test_the_command_tells_by_its_exit_code(tmp_path, capsys):
     assert main([str(export), "--key", "nonsense"]) == 2
 
 
+@pytest.mark.parametrize("empty", ["log", "outside"])
+def test_a_transfer_that_brought_nothing_proves_nothing(empty, tmp_path, capsys):
+    export, outside = tmp_path / "log", tmp_path / "outside"
+    export.write_bytes(b"".join(LINES))
+    outside.write_bytes(b"".join(SEALED))
+    (tmp_path / empty).write_bytes(b"")
+    words = [str(export), "--checkpoints", str(outside)] if empty == "outside" else [str(export)]
+    assert main(words) == 2
+    wanted = "audit_verify: the files hold no event, or no checkpoint: nothing is proven\n"
+    assert capsys.readouterr() == ("", wanted)
+
+
+def test_what_no_checkpoint_confirms_begins_with_the_first_event_that_was_read(tmp_path, capsys):
+    export = tmp_path / "log"
+    export.write_bytes(b"".join(LINES[9:]))
+    assert main([str(export), "--from", "10"]) == 0
+    assert "no checkpoint vouches for events 10 to 40" in capsys.readouterr().out
+
+
 def test_it_runs_alone_from_one_file_and_several_parts(tmp_path):
     first, second, script = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "proof.py"
     first.write_bytes(b"".join(LINES[:20]))

@@ -83,7 +83,8 @@ def families(fleet: FleetNumbers) -> Iterator[Metric]:
     yield _filled(_gauge("objects", "Objects of Karpenter.", "cluster", "kind", "api_version"), fleet.objects)
     yield _filled(_gauge("legacy_nodes", "Nodes of v1alpha5 that are left.", "cluster"), fleet.legacy_nodes)
     yield _duration(fleet.duration)
-    yield _filled(_gauge("scan_age_seconds", "Time since the last scan that succeeded.", "cluster"), fleet.ages)
+    description = "Time since the last scan that succeeded; without one, since the registration."
+    yield _filled(_gauge("scan_age_seconds", description, "cluster"), fleet.ages)
     yield _filled(_counter("scan_errors", "Scans without a result.", "cluster", "class"), fleet.errors)
     description = "Requests to the cluster's API server."
     yield _filled(_counter("apiserver_requests", description, "cluster", "verb", "code"), fleet.requests)

@@ -10,7 +10,7 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.callers import caller_of
-from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
+from migrations_app.api.framework.fields import CheckId, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
@@ -35,7 +35,7 @@ class WaiverQuerySerializer(PagedSerializer):
         required=False, help_text="Waivers of this cluster, of its groups and of all clusters."
     )
     group = serializers.UUIDField(required=False, help_text="Waivers of this group.")
-    check = serializers.CharField(required=False, max_length=80)
+    check = CheckId()
     state = serializers.ChoiceField(required=False, choices=STATES)
 
 

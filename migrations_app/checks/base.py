@@ -5,7 +5,7 @@ A check asks one question, is named after the good state, and lists the parts of
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -32,6 +32,10 @@ PHASES: tuple[Phase, ...] = (
     "workloads",
     "rollout",
     "cleanup",
+)
+ASKED_AT = (
+    "Only where it is set: the earlier hop that reports what this check would find. Until the next scan it is unknown "
+    "here, and counts neither for the verdict of this hop nor for an exit code."
 )
 EVERY: tuple[str, ...] = ("*",)
 """Value of `Check.hops` for a check that runs at every hop."""
@@ -168,9 +172,9 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     reason: Reason | UnsetType = UNSET
     """Why the finding is open, if a part was not read. Stored, never published: `readiness/published_fields.py`."""
-    asked_at: str | UnsetType = UNSET
+    asked_at: Annotated[str, msgspec.Meta(description=ASKED_AT)] | UnsetType = UNSET
     """The earlier hop that reports all causes at the same or a higher severity; here they are unknown until the next
-    scan. Stored, never published."""
+    scan. Published where it is set: such a finding counts neither for this hop's verdict nor for an exit code."""
 
     asks: tuple[str, ...] | UnsetType = UNSET
     """Digests of the questions to a person, if nothing fails: they identify the same question at other hops and in

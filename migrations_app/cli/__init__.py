@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from migrations_app import __version__
-from migrations_app.cli.terminal import NO_ROOM, Exit, flush, prepare, print_error
+from migrations_app.cli.terminal import NO_ROOM, CrashCode, Exit, flush, prepare, print_error
 from migrations_app.errors import KarpdashError, ReadError
 
 COMMANDS: dict[str, str] = {
@@ -40,14 +40,14 @@ _ELSEWHERE = ("up", "worker", "backup", "files", "completion")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look, 74 or 141 the
-    result was not written.
+    result was not written. Raises SystemExit with 70 after an error that nothing expects.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     prepare()
     is_command = bool(arguments) and arguments[0] in COMMANDS and arguments[0] not in _ELSEWHERE
-    return _guarded(
-        f"karpdash {arguments[0]}" if is_command else "karpdash", lambda: _dispatch(arguments, is_command=is_command)
-    )
+    name = f"karpdash {arguments[0]}" if is_command else "karpdash"
+    with CrashCode(name):
+        return _guarded(name, lambda: _dispatch(arguments, is_command=is_command))
 
 
 def _asks_server(arguments: Sequence[str]) -> bool:

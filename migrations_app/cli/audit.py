@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from migrations_app import audit_verify
@@ -24,7 +25,11 @@ def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(prog="karpdash audit", description="The audit log and what proves it.")
     verbs = parser.add_subparsers(required=True, metavar="verify|export|checkpoints|key|seal|grants")
-    verify = verbs.add_parser("verify", help="prove an export, offline; without a FILE, the log of the database")
+    verify = verbs.add_parser(
+        "verify",
+        help="prove an export, offline; without a FILE, the log of the database",
+        epilog="Exit codes: 0 the log is whole; 1 it is broken; 2 it cannot be told: wrong usage, or nothing to read.",
+    )
     audit_verify.add_options(verify)
     verify.set_defaults(do=_verify)
     export = verbs.add_parser("export", help="print the events as JSON lines, oldest first")
@@ -47,19 +52,20 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _verify(options: argparse.Namespace) -> int:
     verdict = audit_verify.verify_files(options) if options.files else _verify_live(options)
+    gone = "" if options.files else _missing_guards()
+    if gone:
+        print_note(gone)
+        verdict = replace(verdict, notes=(*verdict.notes, gone) if options.output == "json" else verdict.notes)
     show(audit_verify.verdict_text(verdict, output=options.output))
-    guarded = bool(options.files) or _guards_in_place()
-    return Exit.READY if verdict.ok and guarded else Exit.FINDINGS
+    return Exit.FINDINGS if gone or not verdict.ok else Exit.READY
 
 
-def _guards_in_place() -> bool:
-    """Whether the database still refuses changes of the log; prints which guards are missing."""
+def _missing_guards() -> str:
+    """Returns which guards against changes of the log the database lacks; empty if all are in place."""
     from migrations_app.use_cases.audit.guards import missing_guards
 
-    missing = missing_guards()
-    if missing:
-        print_note(f"these triggers of the database are gone, so that events could be changed: {', '.join(missing)}")
-    return not missing
+    missing = ", ".join(missing_guards())
+    return f"these triggers of the database are gone, so that events could be changed: {missing}" if missing else ""
 
 
 def _verify_live(options: argparse.Namespace) -> audit_verify.ChainVerdict:

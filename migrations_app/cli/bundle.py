@@ -5,7 +5,7 @@ from pathlib import Path
 
 from migrations_app.cli import version
 from migrations_app.cli.sources import reachable, with_hint
-from migrations_app.cli.terminal import Exit, Progress, print_note
+from migrations_app.cli.terminal import Exit, Progress, output_file, print_note
 from migrations_app.errors import AddressRefused
 from migrations_app.use_cases.scans.one_off import bundle_kubeconfig
 
@@ -40,5 +40,5 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kubeconfig", metavar="FILE", type=Path, required=True)
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
-    parser.add_argument("-o", "--output", metavar="FILE.tar.gz", type=Path, required=True)
+    parser.add_argument("-o", "--output", metavar="FILE.tar.gz", type=output_file, required=True)
     return parser

@@ -83,11 +83,18 @@ def _rendered(plan: "Runbook", output: str, *, version: int) -> str:
 
 
 def _print_no_path(report: "Report") -> int:
-    if report.target.release is not None:
+    from migrations_app.readiness.verdict import PATH, unanswered_lines  # only here, as above
+
+    reasons = [line.reasons[0] for line in unanswered_lines(report) if line.hop == PATH]
+    return code_without_path(report.target.release, stage=report.cluster.stage, reason="".join(reasons))
+
+
+def code_without_path(target: str | None, *, stage: str, reason: str) -> int:
+    """Returns READY, or COULD_NOT_LOOK where no path can be told for that reason; prints a note if there is no path."""
+    if target is not None:
         return Exit.READY
-    if report.cluster.stage == "no_karpenter":
+    if stage == "no_karpenter":
         print_note("no Karpenter is installed, so there is no path")
         return Exit.READY
-    reason = report.target.notes[0] if report.target.notes else "the running release could not be told"
     print_note(f"{reason}, so no path can be told either")
     return Exit.COULD_NOT_LOOK

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from migrations_app.cli import version
 from migrations_app.cli.sources import add_sources, scan_source
-from migrations_app.cli.terminal import colour_wanted, show, writing
+from migrations_app.cli.terminal import colour_wanted, output_file, show, writing
 from migrations_app.clients.local_files import is_stdin
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _also(text: str) -> tuple[str, Path]:
     form, _, name = text.partition("=")
     if form not in OUTPUTS or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not FORM=FILE, where FORM is one of {', '.join(OUTPUTS)}")
-    return form, Path(name)
+    return form, output_file(name)
 
 
 def _store(path: Path, text: str) -> None:

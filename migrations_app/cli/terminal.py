@@ -2,6 +2,7 @@
 terminals.
 """
 
+import argparse
 import errno
 import os
 import sys
@@ -9,7 +10,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from io import TextIOBase
 from pathlib import Path
+from types import TracebackType
 from typing import TextIO
 
 from migrations_app.errors import InvalidInput
@@ -24,6 +27,8 @@ class Exit(IntEnum):
     FINDINGS = 1
     USAGE = 2
     COULD_NOT_LOOK = 3
+    CRASHED = 70
+    """EX_SOFTWARE of sysexits.h: an error that nothing expects. Python would end with 1, which says findings."""
     CANNOT_WRITE = 74
     """EX_IOERR of sysexits.h: the result could not be written completely."""
     INTERRUPTED = 130
@@ -31,11 +36,79 @@ class Exit(IntEnum):
 
 
 def prepare() -> None:
-    """Makes a character that the terminal cannot show print as an escape instead of raising an error."""
+    """Makes a character that the terminal cannot show print as an escape instead of raising an error, and opens the
+    standard streams that the caller closed.
+    """
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
             reconfigure(errors="backslashreplace")
+
+
+def _open_closed_streams() -> None:
+    """Opens the null device in the place of each closed stream, in the order of their descriptors: no other file gets
+    their numbers.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.open(os.devnull, os.O_RDONLY), closefd=False)  # noqa: SIM115 - open to the end
+    if sys.stdout is None:
+        sys.stdout = _ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = open(os.open(os.devnull, os.O_WRONLY), "w", closefd=False)  # noqa: SIM115 - as above
+
+
+class _ClosedOutput(TextIOBase):
+    """In the place of a closed standard output: a result is not lost unseen, it fails as on a full disk."""
+
+    def __init__(self) -> None:
+        self._descriptor = os.open(os.devnull, os.O_WRONLY)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.EIO, "standard output is closed")
+
+
+class CrashCode:
+    """A context that ends the program with CRASHED after an error that nothing expects; its traceback is printed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind and isinstance(error, Exception):
+            sys.__excepthook__(kind, error, trace)
+            print_error(self._name, "karpdash itself failed: report the lines above; nothing is known of the result")
+            raise SystemExit(Exit.CRASHED) from error
+
+
+class Once(argparse.Action):
+    """Stores the value of an option that may be given once: with the last of two, half of the input is passed over."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"argument {option_string}: given more than once")
+        setattr(namespace, self.dest, values)
+
+
+def output_file(name: str) -> Path:
+    """Returns the path of a file to write. Raises ArgumentTypeError for `-`, which would be a file of that name."""
+    if name == "-":
+        raise argparse.ArgumentTypeError("- is standard output, and a file is wanted here")
+    return Path(name)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ PLAN: Final = "karpdash/plan/v1"
 TYPED_PLAN: Final = "karpdash/plan/v2"
 INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Evidence": ("data",),
-    "Finding": ("reason", "asked_at", "asks", "follows", "at_kubernetes"),
+    "Finding": ("reason", "asks", "follows", "at_kubernetes"),
     "Installed": (
         "carriers",
         "chart_deletes",

@@ -38,6 +38,8 @@ def _verdict(report: Report, following: HopLine | None) -> str:
 
 
 READY, FINDINGS, USAGE, COULD_NOT_LOOK = 0, 1, 2, 3
+PATH = "path"
+"""Stands in the place of a hop where no path can be told."""
 FailOn = Literal["blocker", "warning", "never"]
 _COUNTED: dict[FailOn, tuple[str, ...]] = {"blocker": ("blocker",), "warning": ("blocker", "warning"), "never": ()}
 
@@ -64,6 +66,18 @@ def _has_unanswered(report: Report, fail_on: FailOn) -> bool:
     own_findings = (f for f in report.checks if not f.asked_earlier)
     is_open = any(f.severity in counted and f.status in ("unknown", "manual") for f in own_findings)
     return no_path or needs_facts or is_open
+
+
+def unanswered_lines(report: Report) -> tuple[HopLine, ...]:
+    """Returns the hops that need facts although none of their checks is open, each with its reasons. Without a path it
+    is one line, named PATH. Outputs that list checks say these beside them: nothing in a list of checks shows them."""
+    asked = {f.hop for f in report.checks if f.status in ("unknown", "manual") and f.severity == "blocker"}
+    lines = tuple(line for line in report.hops if line.verdict == "needs_facts" and line.hop not in asked)
+    if report.target.release is not None or report.cluster.stage == "no_karpenter":
+        return lines
+    reason = report.target.notes[0] if report.target.notes else "the running release could not be told"
+    line = HopLine(hop=PATH, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(reason,))
+    return (*lines, line)
 
 
 def _is_incomplete(report: Report) -> bool:

@@ -77,6 +77,19 @@ def test_what_cannot_be_planned_is_refused(
     assert (answer.status_code, answer.json()["code"], Rollout.objects.count()) == (status, code, 0)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "pointer"),
+    [
+        ({"what/now": 1}, "#/parameters/what~1now"),
+        ({"provisioners": "default"}, "#/parameters/provisioners"),
+        ({"seconds": True}, "#/parameters/seconds"),
+    ],
+)
+def test_a_wrong_parameter_is_pointed_at(plans: Tool, shop: Cluster, parameters: dict[str, Any], pointer: str) -> None:
+    answer = plans("POST", "plans", body(shop, parameters=parameters), idempotency_key="k")
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+
 @pytest.mark.parametrize("source", ["sample", "bundle"])
 def test_a_cluster_that_is_only_looked_at_is_refused_at_once(plans: Tool, source: str) -> None:
     said = plans("POST", "plans", body(a_cluster("x", source=source)), idempotency_key="k")

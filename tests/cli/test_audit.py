@@ -49,6 +49,8 @@ def test_dropped_triggers_are_named_though_the_chain_is_whole(karpdash):  # A52
     assert (said.code, said.out[:5]) == (1, "whole")
     assert "these triggers of the database are gone" in said.err
     assert "audit_never_changes" in said.err
+    said = karpdash("audit", "verify", "-o", "json")
+    assert (said.code, said.json["ok"], "audit_never_changes" in said.json["notes"][-1]) == (1, True, True)
 
 
 def test_an_end_that_was_cut_off_in_the_database_is_named(karpdash):  # T26

@@ -90,3 +90,45 @@ def test_a_full_disk_has_an_exit_code_of_its_own(words: tuple[str, ...]) -> None
         command = [sys.executable, "-m", "karpdash.command", *words]
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (74, "karpdash: the result cannot be written: No space left on device\n")
+
+
+def without_stream(descriptor: int, *words: str) -> tuple[int, str, str]:
+    """Exit code and output of a program whose standard stream of that number the caller closed."""
+    shell = f'exec "$0" "$@" {descriptor}{"<" if descriptor == 0 else ">"}&-'
+    command = ["/bin/sh", "-c", shell, sys.executable, "-m", "karpdash.command", *words]
+    ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def test_a_closed_output_is_no_finding() -> None:
+    wanted = (74, "", "karpdash: the result cannot be written: standard output is closed\n")
+    assert without_stream(1, "--version") == wanted
+
+
+def test_a_closed_input_is_an_empty_one() -> None:
+    code, out, err = without_stream(0, "scan", "--bundle", "-")
+    assert (code, out, err) == (2, "", "karpdash scan: -: no Kubernetes objects found\n")
+
+
+def test_an_error_stays_off_the_output_where_its_own_stream_is_closed() -> None:
+    assert without_stream(2, "scna") == (2, "", "")
+
+
+def test_a_crash_is_no_finding(monkeypatch: pytest.MonkeyPatch, karpdash: Karpdash) -> None:
+    def fail(_argv: list[str]) -> int:
+        raise ZeroDivisionError("of a test")
+
+    monkeypatch.setattr("migrations_app.cli.lint.run", fail)
+    with pytest.raises(SystemExit) as stop:
+        karpdash("lint", "--to", "1.0", "x")
+    assert stop.value.code == 70
+
+
+def test_what_crashed_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), terminal.CrashCode("karpdash scan"):
+        raise ZeroDivisionError("of a test")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-2:] == [
+        "ZeroDivisionError: of a test",
+        "karpdash scan: karpdash itself failed: report the lines above; nothing is known of the result",
+    ]

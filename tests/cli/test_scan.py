@@ -204,3 +204,16 @@ def test_a_hostile_name_of_a_bundle_stays_text(karpdash: Karpdash, bundle: Bundl
     bundle("v1_newest").rename(hostile)
     said = karpdash("scan", "--bundle", hostile)
     assert (said.code, said.out.splitlines()[0]) == (0, r"Cluster     a\x1b[31m?b")
+
+
+@pytest.mark.parametrize("option", ["--bundle", "--cluster", "--kubeconfig", "--to"])
+def test_of_two_sources_none_is_passed_over(karpdash: Karpdash, bundle: Bundle, option: str) -> None:
+    twice = [option, "1.0", option, "1.0"]
+    said = karpdash("scan", *(["--bundle", bundle("beta_037")] if option == "--to" else []), *twice)
+    assert (said.code, said.out, f"argument {option}: given more than once" in said.err) == (2, "", True)
+
+
+def test_a_dash_is_no_file_to_write(karpdash: Karpdash, bundle: Bundle) -> None:
+    scanned = karpdash("scan", "--bundle", bundle("beta_037"), "--also", "json=-")
+    for said in (scanned, karpdash("bundle", "--kubeconfig", "x", "-o", "-")):
+        assert (said.code, said.out, "- is standard output, and a file is wanted here" in said.err) == (2, "", True)

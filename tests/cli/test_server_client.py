@@ -9,12 +9,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
+from msgspec.structs import replace
 
 from migrations_app.checks.base import Remedy
 from migrations_app.cli import main
 from migrations_app.queries.clusters.detail import report_of
 from migrations_app.readiness.outputs import json_schema, junit, markdown, runbook_markdown, runbook_table, table
 from migrations_app.readiness.published_fields import typed_plan
+from migrations_app.readiness.report import Target
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
@@ -86,6 +88,32 @@ def test_a_new_scan_is_waited_for(shop, asked, monkeypatch):
     assert Scan.objects.get().requested_by == "root"
 
 
+def test_a_scan_that_began_earlier_is_not_taken_for_the_answer(shop, asked, monkeypatch):
+    from migrations_app.models.scan import Scan
+
+    earlier = Scan.objects.create(cluster=shop[1], state="running", requested_by="timetable")
+
+    def work(_seconds):
+        Scan.objects.filter(state="queued").update(state="done", snapshot=shop[0])
+        Scan.objects.filter(pk=earlier.pk).update(state="failed", error_code="timeout")
+
+    monkeypatch.setattr("migrations_app.cli.server_client.reports.time.sleep", work)
+    code, _, err = asked("scan", "--cluster", "shop", "-o", "json")
+    assert (code, err) == (1, "a scan that began earlier is under way; another one follows\n")
+    assert list(Scan.objects.order_by("created_at").values_list("requested_by", "state")) == [
+        ("timetable", "failed"), ("root", "done"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("age", "code", "told"), [(timedelta(), 0, False), (timedelta(days=2), 3, True)])
+def test_an_old_snapshot_says_so_and_is_not_ready_if_strict(token, asked, age, code, told):
+    at = timezone.now() - age
+    a_snapshot(a_cluster("shop"), a_report("shop", checks=(a_finding(status="pass"),), complete=True), at=at)
+    plain, strict = (asked("scan", "--cluster", "shop", "--stored", *more) for more in ([], ["--strict"]))
+    assert (plain[0], strict[0]) == (0, code)
+    assert ["and no scan has succeeded since: scans are overdue" in said[2] for said in (plain, strict)] == [told] * 2
+
+
 def test_a_scan_that_fails_could_not_look(shop, asked, monkeypatch):
     from migrations_app.models.scan import Scan
 
@@ -114,6 +142,27 @@ def test_the_plan_is_that_of_the_server(shop, asked, form):
     code, out, _ = asked("plan", "--cluster", "shop", "-o", form)
     assert code == 0
     assert (json.loads(out) == json.loads(wanted)) if form == "json" else out == wanted
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json"])
+@pytest.mark.parametrize(
+    ("stage", "code", "note"),
+    [
+        ("unknown", 3, "the running release could not be told, so no path can be told either\n"),
+        ("no_karpenter", 0, "no Karpenter is installed, so there is no path\n"),
+    ],
+)
+def test_a_plan_without_a_path_ends_as_that_of_the_terminal(token, asked, form, stage, code, note):
+    report = a_report("shop", checks=())
+    facts = replace(report.cluster, stage=stage, karpenter_version=None)
+    a_snapshot(a_cluster("shop"), replace(report, cluster=facts, target=Target(None, ()), hops=()))
+    given = asked("plan", "--cluster", "shop", "-o", form)
+    assert (given[0], given[2], given[1] != "") == (code, note, True)
+
+
+def test_a_sample_is_found_by_its_name_beside_a_real_cluster(shop, asked):
+    a_snapshot(a_cluster("beta_037", source="sample", environment="sample"))
+    assert [asked("plan", "--cluster", name)[0] for name in ("beta_037", "shop", "none")] == [0, 0, 2]
 
 
 def test_the_tool_of_the_account_comes_first_and_an_asked_one_before_it(token, root, asked):

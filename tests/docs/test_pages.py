@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
+import yaml
 from django.contrib.auth.models import User
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -38,6 +39,19 @@ def test_the_pages_hold_commands_and_name_every_command() -> None:
     assert (len(commands()) >= 8, len(blocks("api.md", "sh")) >= 10) == (True, True)
     text = (DOCS / "cli.md").read_text()
     assert [name for name in COMMANDS if f"karpdash {name}" not in text and f"`{name}`" not in text] == []
+
+
+def test_the_page_names_every_address_of_the_published_schema() -> None:
+    rows = [line for line in (DOCS / "api.md").read_text().splitlines() if line.startswith("| `")]
+    paths = yaml.safe_load((DOCS / "schema" / "openapi-v1.yaml").read_text())["paths"]
+
+    def is_named(address: str) -> bool:
+        below, last = address.rsplit("/", 1) if "/" in address else (address, address)
+        texts = (f"`{address}`", f"`{address}?", f"`{below}`")
+        return any(texts[0] in row or texts[1] in row or (texts[2] in row and f"`{last}`" in row) for row in rows)
+
+    addresses = [path.removeprefix("/api/v1/") for path in paths]
+    assert (len(addresses) > 100, [address for address in addresses if not is_named(address)]) == (True, [])
 
 
 @pytest.mark.parametrize("words", commands())

@@ -3,6 +3,7 @@
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Reason
 from migrations_app.checks.changes import Change, ChangeTarget
@@ -12,11 +13,11 @@ from migrations_app.readiness.outputs.json_schema import definitions, plan_defin
 from migrations_app.readiness.published_fields import INTERNAL, published, published_plan
 from migrations_app.readiness.report import PartLine, Report
 from migrations_app.readiness.runbook.runbook import runbook
-from tests.readiness.outputs.reports import a_report, unread
+from migrations_app.readiness.verdict import exit_code, hop_line
+from tests.readiness.outputs.reports import a_report, finding, unread
 
-REFUSED = unread("one")
 ASIDE = PartLine(name="helm_releases", seen=True, count=1, quarantined=1, detail="kube-system", reasons=("forbidden",))
-REPORT = a_report((REFUSED, unread("two")), parts=(ASIDE,))
+REPORT = a_report((unread("one", asked_at="0.32"), unread("two")), parts=(ASIDE,))
 
 
 def names(tree: Any) -> set[str]:
@@ -29,7 +30,7 @@ def names(tree: Any) -> set[str]:
 def test_no_internal_field_is_published() -> None:
     internal = {name for fields in INTERNAL.values() for name in fields}
     assert internal == {
-        "asked_first", "at_kubernetes", "data", "reason", "asked_at", "asks", "follows", "reasons", "legacy_objects",
+        "asked_first", "at_kubernetes", "data", "reason", "asks", "follows", "reasons", "legacy_objects",
         "change",
         "carriers", "chart_deletes", "controller", "crd_keeper", "crd_release", "git", "given", "kept_webhooks",
         "values", "without_release",
@@ -48,6 +49,15 @@ def test_the_schema_holds_exactly_what_is_published() -> None:
         assert set(found["Finding"]["properties"]) == set(row["checks"][0])
         assert set(found["Evidence"]["properties"]) == set(msgspec.to_builtins(Evidence(kind="Pod", name="a")))
     assert set(definitions()["PartLine"]["properties"]) == set(row["parts"][0])
+
+
+def test_whoever_reads_the_published_report_gets_the_same_exit_code() -> None:
+    later = a_report((finding("fits", "pass"), finding("tags", "unknown", asked_at="0.32")), parts=())
+    lines = (hop_line("0.32", [finding("fits", "pass")]), replace(later.hops[0], verdict="later"))
+    report = replace(later, hops=lines)
+    read = msgspec.json.decode(json_schema.render(report), type=Report)
+    assert (exit_code(report), exit_code(read)) == (0, 0)
+    assert [found.asked_earlier for found in read.checks] == [False, True]
 
 
 def test_a_stored_report_keeps_its_reasons() -> None:

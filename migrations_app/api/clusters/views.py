@@ -15,6 +15,8 @@ from rest_framework.reverse import reverse
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import (
+    CheckId,
+    HopName,
     OutputText,
     PagedSerializer,
     StrictInteger,
@@ -31,6 +33,7 @@ from migrations_app.queries.clusters.detail import ClusterHead, SnapshotRow, clu
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetFilters, FleetRow, fleet_page
 from migrations_app.queries.fleet.labels import Label
 from migrations_app.queries.pagination import Page
+from migrations_app.readiness.evaluate import LEFT_BEHIND_HOP
 from migrations_app.tasks import enqueue_scan
 from migrations_app.use_cases.agents.tokens import register_agent
 from migrations_app.use_cases.clusters import eks_registration, registration
@@ -123,12 +126,9 @@ class NarrowedSerializer(StrictSerializer):
     environment = serializers.CharField(required=False, max_length=40)
     group = serializers.UUIDField(required=False)
     label = labels_field()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
-    check = serializers.CharField(
-        required=False, max_length=80, help_text="Clusters in which this check fails and is not waived."
-    )
-    hop = serializers.CharField(
-        required=False,
-        max_length=10,
+    check = CheckId(help_text="Clusters in which this check fails and is not waived.")
+    hop = HopName(
+        more=(LEFT_BEHIND_HOP, "next"),
         help_text="With `check`: fails at this hop; `next`: at the next hop of the cluster.",
     )
 

@@ -11,7 +11,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
+from migrations_app.checks.registry import all_checks
 from migrations_app.errors import InvalidInput
+from migrations_app.karpenter.hops import every_hop
 from migrations_app.readiness.kubernetes_plan import planned_minor
 
 
@@ -69,6 +71,39 @@ class KubernetesMinor(serializers.CharField):
             return planned_minor(str(super().to_internal_value(data)))
         except InvalidInput:
             self.fail("bad_kubernetes")
+
+
+class CheckId(serializers.CharField):
+    """The id of a check, also one from before it was renamed. With an id that no check has, a list would be empty, as
+    it is where a check fails nowhere.
+    """
+
+    default_error_messages = {"unknown_check": "There is no such check; `checks` lists them."}
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options of CharField
+        super().__init__(required=False, max_length=80, **options)
+
+    def to_internal_value(self, data: Any) -> str:  # noqa: ANN401 - whatever the client sent
+        name = str(super().to_internal_value(data))
+        if not any(name == check.id or name in check.formerly for check in all_checks()):
+            self.fail("unknown_check")
+        return name
+
+
+class HopName(serializers.CharField):
+    """The name of a hop, or one of `more`, refused like the id of a check."""
+
+    default_error_messages = {"unknown_hop": "There is no such hop, such as 0.33+ or 1.4."}
+
+    def __init__(self, *, more: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - the options of CharField
+        super().__init__(required=False, max_length=10, **options)
+        self._names = {*every_hop(), *more}
+
+    def to_internal_value(self, data: Any) -> str:  # noqa: ANN401 - whatever the client sent
+        name = str(super().to_internal_value(data))
+        if name not in self._names:
+            self.fail("unknown_hop")
+        return name
 
 
 def ordering(names: Iterable[str], *, default: str) -> serializers.ChoiceField:

@@ -46,7 +46,8 @@ def _body(error: Exception) -> JsonMap:
     if isinstance(error, exceptions.ValidationError):
         body["errors"] = list(_pointed(error.detail, ()))
     elif isinstance(error, errors.InvalidInput) and error.where:
-        body["errors"] = [{"pointer": f"#/{_escaped(error.where)}", "detail": error.message, "code": error.code}]
+        pointer = _pointer((*error.inside, error.where))
+        body["errors"] = [{"pointer": pointer, "detail": error.message, "code": error.code}]
     wait = _wait(error)
     return body | ({"retry_after": wait} if wait is not None else {})
 
@@ -128,10 +129,9 @@ def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[JsonMap]:  # noqa: 
         for below in detail:
             yield from _pointed(below, path)
     else:
-        pointer = "#" + "".join(f"/{_escaped(step)}" for step in path)
-        yield {"pointer": pointer, "detail": str(detail), "code": str(getattr(detail, "code", "invalid"))}
+        yield {"pointer": _pointer(path), "detail": str(detail), "code": str(getattr(detail, "code", "invalid"))}
 
 
-def _escaped(step: str) -> str:
-    """Returns a step of a JSON pointer (RFC 6901)."""
-    return step.replace("~", "~0").replace("/", "~1")
+def _pointer(path: tuple[str, ...]) -> str:
+    """Returns a JSON pointer (RFC 6901) as the fragment of an address."""
+    return "#" + "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in path)

@@ -7,12 +7,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import PagedSerializer, ordering
+from migrations_app.api.framework.fields import CheckId, HopName, PagedSerializer, ordering
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Severity, Status
 from migrations_app.queries.scans.findings import FINDING_ORDERS, FindingFilters, FindingLine, finding_page
+from migrations_app.readiness.evaluate import LEFT_BEHIND_HOP
 
 FILTERS = ("check", "status", "severity", "hop", "phase", "ordering")
 
@@ -25,10 +26,10 @@ class FindingLineSerializer(StructSerializer):
 
 class FindingQuerySerializer(PagedSerializer):
     cluster = serializers.UUIDField(required=False)
-    check = serializers.CharField(required=False, max_length=80)
+    check = CheckId()
     status = serializers.ChoiceField(required=False, choices=get_args(Status))
     severity = serializers.ChoiceField(required=False, choices=get_args(Severity))
-    hop = serializers.CharField(required=False, max_length=10, help_text="Such as 0.33+.")
+    hop = HopName(more=(LEFT_BEHIND_HOP,), help_text="Such as 0.33+.")
     phase = serializers.ChoiceField(required=False, choices=PHASES)
     ordering = ordering(FINDING_ORDERS, default="cluster_name")
 
@@ -39,7 +40,10 @@ class FindingsView(Endpoint):
     needs = {"GET": READ}
     operations = {
         "GET": Operation(
-            id="findings_list", query=FindingQuerySerializer, answer=page_of("Finding", FindingLineSerializer)
+            id="findings_list",
+            query=FindingQuerySerializer,
+            answer=page_of("Finding", FindingLineSerializer),
+            named=True,
         ),
     }
 

@@ -14,7 +14,14 @@ from rest_framework.response import Response
 
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
-from migrations_app.api.framework.fields import OutputText, PagedSerializer, PlannedSerializer, ordering
+from migrations_app.api.framework.fields import (
+    CheckId,
+    HopName,
+    OutputText,
+    PagedSerializer,
+    PlannedSerializer,
+    ordering,
+)
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.preferred_tool import ToolQuerySerializer, tool_asked
@@ -23,6 +30,7 @@ from migrations_app.checks.base import Evidence, Remedy, Severity, Status
 from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingFilters, snapshot_finding_page
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
+from migrations_app.readiness.evaluate import LEFT_BEHIND_HOP
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.published_fields import published
@@ -82,7 +90,10 @@ class SnapshotsView(Endpoint):
     needs = {"GET": READ}
     operations = {
         "GET": Operation(
-            id="snapshots_list", query=SnapshotQuerySerializer, answer=page_of("Snapshot", SnapshotLineSerializer)
+            id="snapshots_list",
+            query=SnapshotQuerySerializer,
+            answer=page_of("Snapshot", SnapshotLineSerializer),
+            named=True,
         ),
     }
 
@@ -143,10 +154,10 @@ class FindingDetailSerializer(StructSerializer):
 
 
 class SnapshotFindingQuerySerializer(PagedSerializer, ToolQuerySerializer):
-    check = serializers.CharField(required=False, max_length=80)
+    check = CheckId()
     status = serializers.ChoiceField(required=False, choices=get_args(Status))
     severity = serializers.ChoiceField(required=False, choices=get_args(Severity))
-    hop = serializers.CharField(required=False, max_length=10, help_text="Such as 0.33+.")
+    hop = HopName(more=(LEFT_BEHIND_HOP,), help_text="Such as 0.33+.")
 
 
 class SnapshotFindingsView(Endpoint):

@@ -36,7 +36,8 @@ def make_parser() -> argparse.ArgumentParser:
         description="Ask a karpdash server instead of a cluster. Outputs and exit codes are those of the command "
         "without --server.",
         epilog=f"The token of the API is read from --token-file, else from the variable {TOKEN}. Nobody approves over "
-        "the API: that is for people in the browser.",
+        "the API: that is for people in the browser. Exit codes beside those of the command: 2 a request that the "
+        "server refuses; 3 no answer, or the token is not accepted.",
     )
     parser.add_argument(OPTION, metavar="URL", required=True, help="such as https://karpdash.example.com")
     parser.add_argument("--token-file", metavar="FILE", type=Path, help=f"a file that holds the token; else {TOKEN}")

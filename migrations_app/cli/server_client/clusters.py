@@ -2,6 +2,8 @@
 
 import argparse
 import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from migrations_app.cli.cluster import HEAD, verdict_and_age
@@ -24,17 +26,26 @@ def add_commands(commands: Commands) -> None:
     listing.set_defaults(do=_list)
 
 
+SAMPLES: Mapping[str, str] = {"environment": "sample"}
+"""A filter for sample clusters: beside a real cluster no list has them without it."""
+
+
 def cluster_id(server: "KarpdashServer", name: str) -> str:
     """Returns the id of the cluster with that name or id. Raises NotFound, and InvalidInput if two have that name."""
     try:
         return str(uuid.UUID(name))
     except ValueError:
-        ids = [str(row["id"]) for row in server.rows("clusters", {"q": name[:200]}) if row.get("name") == name]
+        ids = _ids_of(server, name) or _ids_of(server, name, narrowed=SAMPLES)
     if not ids:
         raise NotFound(f"no cluster is named {name}, or the token may not see it")
     if len(ids) > 1:
         raise InvalidInput(f"{len(ids)} clusters are named {name}; give one of the ids {', '.join(ids)}")
     return ids[0]
+
+
+def _ids_of(server: "KarpdashServer", name: str, *, narrowed: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    rows = server.rows("clusters", {**narrowed, "q": name[:200]})
+    return [str(row["id"]) for row in rows if row.get("name") == name]
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from migrations_app.cli.plan import code_without_path
 from migrations_app.cli.scan import OUTPUTS as SCAN_OUTPUTS
 from migrations_app.cli.scan import add_judging
 from migrations_app.cli.server_client.clusters import Commands, cluster_id
@@ -22,7 +23,12 @@ HEAD = ("CLUSTER", "HOP", "CHECK", "STATUS", "SEVERITY", "SUMMARY")
 
 def add_commands(commands: Commands) -> None:
     """Adds `scan`, `findings` and `plan`."""
-    scan = commands.add_parser("scan", help="let the server scan a cluster, and tell by the exit code")
+    scan = commands.add_parser(
+        "scan",
+        help="let the server scan a cluster, and tell by the exit code",
+        epilog="Exit codes: 0 ready; 1 findings at or above --fail-on; 2 wrong usage, or refused by the server; 3 "
+        "could not look, or a blocker (with --fail-on warning, a warning too) is unknown or waits for a person.",
+    )
     _add_cluster(scan)
     scan.add_argument("--stored", action="store_true", help="judge by the newest snapshot, without a new scan")
     scan.add_argument("--wait", metavar="SECONDS", type=_seconds, default=600.0, help="for the scan (600)")
@@ -76,7 +82,8 @@ def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
     from migrations_app.readiness.verdict import exit_code
 
     cluster = cluster_id(server, options.cluster)
-    snapshot = _newest(server, cluster) if options.stored else _new_snapshot(server, cluster, seconds=options.wait)
+    row = server.one(f"clusters/{cluster}") if options.stored else {}
+    snapshot = _newest(row) if options.stored else _new_snapshot(server, cluster, seconds=options.wait)
     query = {"kubernetes": options.kubernetes}
     report = _report(server.read(f"snapshots/{snapshot}", query))
     if options.output == "json":
@@ -86,31 +93,50 @@ def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
     else:
         text = server.read(f"snapshots/{snapshot}/export", {"form": options.output, **query, **_tool(options)}).decode()
         show(f"{plain_lines(text)}\n" if options.output == "table" else text)
-    return exit_code(report, fail_on=options.fail_on, strict=options.strict)
+    code = exit_code(report, fail_on=options.fail_on, strict=options.strict)
+    if row.get("stale") or row.get("unreachable"):
+        print_note(f"the snapshot is of {report.scanned_at}, and no scan has succeeded since: {_failure(row)}")
+        return Exit.COULD_NOT_LOOK if options.strict and code == Exit.READY else code
+    return code
 
 
-def _newest(server: "KarpdashServer", cluster: str) -> str:
-    snapshot = server.one(f"clusters/{cluster}").get("snapshot")
+def _failure(row: dict[str, Any]) -> str:
+    return str(row.get("last_error_detail") or row.get("last_error_code") or "scans are overdue")
+
+
+def _newest(row: dict[str, Any]) -> str:
+    snapshot = row.get("snapshot")
     if not snapshot:
         raise NotFound("the cluster was never scanned; leave --stored out")
     return str(snapshot["id"] if isinstance(snapshot, dict) else snapshot)
 
 
 def _new_snapshot(server: "KarpdashServer", cluster: str, *, seconds: float) -> str:
-    """Returns the snapshot of a new scan. Raises ServerFailed if the scan failed, TimedOut if it has not ended
-    in time.
+    """Returns the snapshot of a scan that began after this command. The server answers with the scan that runs already,
+    which may have read what was there before a change: its end is waited for, and then another one is requested.
+
+    Raises ServerFailed if the scan failed, TimedOut if it has not ended in time.
     """
     ends = time.monotonic() + seconds
     scan = server.post(f"clusters/{cluster}/scans", {})
+    if scan.get("state") == "running":
+        print_note("a scan that began earlier is under way; another one follows")
+        _ended(server, scan, ends=ends, seconds=seconds)
+        scan = server.post(f"clusters/{cluster}/scans", {})
+    scan = _ended(server, scan, ends=ends, seconds=seconds)
+    if scan["state"] == "failed" or not scan.get("snapshot"):
+        reason = scan.get("error_detail") or scan.get("error_code") or "no snapshot"
+        raise ServerFailed(f"the scan of the server failed: {reason}")
+    return str(scan["snapshot"])
+
+
+def _ended(server: "KarpdashServer", scan: dict[str, Any], *, ends: float, seconds: float) -> dict[str, Any]:
     while scan.get("state") not in ("done", "failed"):
         if time.monotonic() > ends:
             raise TimedOut(f"the scan has not ended after {seconds:g} seconds; it goes on at the server")
         time.sleep(PAUSE_SECONDS)
         scan = server.one(f"scans/{scan['id']}")
-    if scan["state"] == "failed" or not scan.get("snapshot"):
-        reason = scan.get("error_detail") or scan.get("error_code") or "no snapshot"
-        raise ServerFailed(f"the scan of the server failed: {reason}")
-    return str(scan["snapshot"])
+    return scan
 
 
 def _report(body: bytes) -> "Report":
@@ -140,18 +166,14 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    cluster = cluster_id(server, options.cluster)
-    query = {"kubernetes": options.kubernetes, "format": options.output}
-    body = server.read(f"clusters/{cluster}/plan", query | {"schema": options.schema} | _tool(options))
-    if options.output != "json":
-        show(body.decode())
-        return Exit.READY
-    import msgspec
-
     from migrations_app.readiness.outputs import json_schema
 
-    plan = msgspec.json.decode(body)
-    show(json_schema.written(plan))
-    if not plan.get("hops") and not plan.get("target", {}).get("release"):
-        print_note("no path can be told")
-    return Exit.READY
+    address = f"clusters/{cluster_id(server, options.cluster)}/plan"
+    query = {"kubernetes": options.kubernetes, "schema": options.schema} | _tool(options)
+    plan = server.one(address, query | {"format": "json"})
+    if options.output == "json":
+        show(json_schema.written(plan))
+    else:
+        show(server.read(address, query | {"format": options.output}).decode())
+    reason = "the running release could not be told"
+    return code_without_path(plan.get("target"), stage=plan.get("cluster", {}).get("stage", ""), reason=reason)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count
+from django.db.models.functions import Coalesce
 
 from migrations_app.models.monitoring import Tally
 from migrations_app.models.rollout import Rollout
@@ -28,7 +29,8 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetNumbers:
-    """The values of all metrics. The first label is the cluster's name. `ages` are in seconds, for scanned clusters."""
+    """The values of all metrics. The first label is the cluster's name. `ages` are in seconds since the last success;
+    of a cluster that never answered, since its registration."""
 
     verdicts: tuple[Cell, ...] = ()
     checks: tuple[Cell, ...] = ()
@@ -47,7 +49,8 @@ class FleetNumbers:
 def numbers(*, now: datetime) -> FleetNumbers:
     """All numbers for monitoring."""
     clusters = visible_clusters().filter(counting_clusters())
-    rows = list(clusters.values_list("pk", "name", "last_success_at", "gauges__body").order_by("name"))
+    since = Coalesce("last_success_at", "created_at")
+    rows = list(clusters.annotate(since=since).values_list("pk", "name", "since", "gauges__body").order_by("name"))
     names = {key: name for key, name, _, _ in rows}
     measured = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]
     tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))
@@ -58,7 +61,7 @@ def numbers(*, now: datetime) -> FleetNumbers:
         checks=tuple((name, *cell) for name, body in measured for cell in body.get("checks", ())),
         objects=tuple((name, *cell) for name, body in measured for cell in body.get("objects", ())),
         legacy_nodes=tuple((name, count) for name, body in measured if (count := body.get("legacy_nodes")) is not None),
-        ages=tuple((name, (now - at).total_seconds()) for _, name, at, _ in rows if at is not None),
+        ages=tuple((name, (now - since).total_seconds()) for _, name, since, _ in rows),
         errors=tuple((name, first, count) for name, kind, first, _, count in counted if kind == "error"),
         requests=tuple(
             (name, first, second, count) for name, kind, first, second, count in counted if kind == "request"

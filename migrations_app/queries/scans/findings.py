@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from msgspec import Meta
 
 from migrations_app.checks.base import WEIGHTS
 from migrations_app.checks.registry import all_checks
+from migrations_app.errors import NotFound
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.fleet.waivers import covered, waivers_by_cluster
@@ -73,7 +74,13 @@ _COLUMNS = (
 
 
 def finding_page(filters: FindingFilters, *, after: str, limit: int) -> Page[FindingLine]:
-    """One page; without another order, by cluster name and in the order of the report."""
+    """One page; without another order, by cluster name and in the order of the report. A sample counts if it is named.
+
+    Raises NotFound for a cluster that is not there: an empty page would say that nothing is open in it.
+    """
+    clusters = visible_clusters().filter(counting_clusters() if filters.cluster is None else Q(pk=filters.cluster))
+    if filters.cluster is not None and not clusters.exists():
+        raise NotFound("no such cluster")
     now = timezone.now()
     named = FindingRow.objects.annotate(
         snapshot=F("content__snapshots__pk"),
@@ -82,7 +89,7 @@ def finding_page(filters: FindingFilters, *, after: str, limit: int) -> Page[Fin
     )
     waived = Case(When(covered(now, cluster="cluster"), then=Value("waived")), default=F("status"))
     rows = named.annotate(shown=waived, weight=rank("severity", WEIGHTS)).filter(
-        snapshot__in=visible_clusters().filter(counting_clusters()).exclude(latest=None).values("latest"),
+        snapshot__in=clusters.exclude(latest=None).values("latest"),
         **_wanted(filters),
     )
     held = waivers_by_cluster(now)

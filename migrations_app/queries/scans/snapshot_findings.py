@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, UnsetType
 
 from migrations_app.checks.base import Evidence, Finding, Phase, Remedy, Severity, Status
 from migrations_app.models.scan import Content, ContentPart, Snapshot
@@ -55,6 +55,7 @@ class FindingDetail:
     sources: tuple[str, ...]
     since: Annotated[datetime, Meta(description="When the scan ran from which on the check gave this answer.")]
     since_exact: Annotated[bool, Meta(description="False: no earlier scan with another answer is known; may be older.")]
+    asked_at: Annotated[str, Meta(description="The earlier hop that reports it; then it does not count for this one.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +167,5 @@ def _detail(finding: Finding, age: AnswerAge) -> FindingDetail:
         sources=finding.sources,
         since=age.since,
         since_exact=age.exact,
+        asked_at="" if isinstance(finding.asked_at, UnsetType) else finding.asked_at,
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db.models import F
 
+from migrations_app.errors import NotFound
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries import pagination
@@ -13,7 +14,7 @@ from migrations_app.queries.clusters.detail import SnapshotRow, nodes_of
 from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
 from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.rows import from_row
-from migrations_app.queries.visibility import visible
+from migrations_app.queries.visibility import visible, visible_clusters
 
 SNAPSHOT_ORDERS = orders(
     {
@@ -37,10 +38,12 @@ class SnapshotLine(SnapshotRow):
 def snapshot_page(
     *, cluster: uuid.UUID | None, complete: bool | None, after: str, limit: int, ordering: str = "-scanned_at"
 ) -> Page[SnapshotLine]:
-    """One page, in one of SNAPSHOT_ORDERS; None means no filter."""
+    """One page, in one of SNAPSHOT_ORDERS; None means no filter. Raises NotFound for a cluster that is not there."""
     rows = Snapshot.objects.filter(visible()).select_related("cluster").defer("cluster__sealed", "parts")
     rows = rows.annotate(cluster_name=F("cluster__name"))
     if cluster is not None:
+        if not visible_clusters().filter(pk=cluster).exists():
+            raise NotFound("no such cluster")
         rows = rows.filter(cluster_id=cluster)
     if complete is not None:
         rows = rows.filter(complete=complete)

@@ -129,6 +129,8 @@ def _of(
             del schema["properties"][field]
         if name not in _CHANGES:  # a change writes only the fields that it sets
             _tighten(schema)
+    if "Finding" in schemas:
+        schemas["Finding"]["required"].remove("asked_at")
     if "change" not in internal.get("Remedy", ()) and "Remedy" in schemas:
         schemas["Remedy"]["required"].remove("change")
     return schemas

@@ -1,28 +1,43 @@
-"""Writes the report as JUnit XML: a suite for each hop, a case for each check. An unknown check is an error."""
+"""Writes the report as JUnit XML: a suite for each hop, a case for each check. An unknown check is an error, and so is
+a hop that needs facts although none of its checks is open: readers take a report without a case for a good one.
+"""
 
 from collections.abc import Callable
 from xml.sax.saxutils import escape, quoteattr
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.outputs.plain import plain
-from migrations_app.readiness.outputs.wording import hidden_evidence_line, object_line
+from migrations_app.readiness.outputs.wording import hidden_evidence_line, object_line, unanswered_text
 from migrations_app.readiness.report import HopLine, Report
+from migrations_app.readiness.verdict import PATH, unanswered_lines
 
 EVIDENCE_SHOWN = 20
 
 
 def render(report: Report) -> str:
     """Returns one XML document. A failing `info` check is a passed case with a note: it never breaks a build."""
-    suites = [_suite(hop, report) for hop in report.hops]
+    unanswered = {line.hop: _question(line) for line in unanswered_lines(report)}
+    hops = [*(hop.hop for hop in report.hops), *([PATH] if PATH in unanswered else [])]
+    by_hop = {hop: [f for f in report.checks if f.hop == hop] for hop in hops}
+    for hop, question in unanswered.items():
+        by_hop[hop].insert(0, question)
+    suites = [_suite(hop, findings, report=report) for hop, findings in by_hop.items()]
     name = quoteattr(plain(report.cluster.name))
-    total = [f for f in report.checks if f.hop in {hop.hop for hop in report.hops}]
+    total = [finding for findings in by_hop.values() for finding in findings]
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites name={name}{_numbers(total)}>"]
     return "\n".join([*lines, *suites, "</testsuites>"]) + "\n"
 
 
-def _suite(hop: HopLine, report: Report) -> str:
-    findings = [finding for finding in report.checks if finding.hop == hop.hop]
-    name = quoteattr(plain(f"{report.cluster.name} {hop.hop}"))
+def _question(line: HopLine) -> Finding:
+    """Returns the verdict of a hop as an unknown check, so that it is counted and written as one."""
+    return Finding(
+        id="verdict", hop=line.hop, phase="preflight", title="The hop has a verdict", status="unknown",
+        severity="blocker", why="No check answers this: the verdict is needs facts.", summary=unanswered_text(line),
+    )  # fmt: skip
+
+
+def _suite(hop: str, findings: list[Finding], *, report: Report) -> str:
+    name = quoteattr(plain(f"{report.cluster.name} {hop}"))
     stamp = quoteattr(plain(report.scanned_at.removesuffix("Z")))
     cases = [_case(finding) for finding in findings]
     head = (

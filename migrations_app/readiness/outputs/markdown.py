@@ -16,8 +16,10 @@ from migrations_app.readiness.outputs.wording import (
     karpenter_line,
     nodes_line,
     object_line,
+    unanswered_text,
 )
 from migrations_app.readiness.report import Report
+from migrations_app.readiness.verdict import PATH, unanswered_lines
 
 EVIDENCE_SHOWN = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&@])")
@@ -66,7 +68,8 @@ def _head(report: Report) -> Iterator[str]:
     yield ""
     yield f"- Karpenter: {text(karpenter_line(report))}, objects: {STAGES[report.cluster.stage]}"
     yield f"- Kubernetes: {text(report.cluster.kubernetes_version or 'unknown')}"
-    yield f"- Target: {text(report.target.release or 'none')}"
+    no_path = "".join(f": {unanswered_text(line)}" for line in unanswered_lines(report) if line.hop == PATH)
+    yield f"- Target: {text(report.target.release or f'none{no_path}')}"
     yield f"- Nodes: {text(nodes_line(report))}"
     yield f"- Scanned: {text(report.scanned_at)}, {completeness(report)}"
     if report.known_up_to:

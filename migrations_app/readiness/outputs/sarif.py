@@ -14,8 +14,9 @@ from migrations_app.checks.base import Evidence, Finding
 from migrations_app.manifests import JsonMap
 from migrations_app.readiness.outputs.json_schema import written
 from migrations_app.readiness.outputs.plain import plain
-from migrations_app.readiness.outputs.wording import object_line
-from migrations_app.readiness.report import PartLine, Report
+from migrations_app.readiness.outputs.wording import object_line, unanswered_text
+from migrations_app.readiness.report import HopLine, PartLine, Report
+from migrations_app.readiness.verdict import unanswered_lines
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"blocker": "error", "warning": "warning", "info": "note"}
@@ -101,8 +102,15 @@ def _invocation(report: Report, *, left_out: int) -> JsonMap:
     if left_out:
         message = f"{left_out} results of the lowest severity are left out: code scanning takes {MOST_RESULTS}"
         notifications.append({"level": "warning", "message": {"text": message}})
+    unanswered = unanswered_lines(report)
+    notifications += [{"level": "error", "message": {"text": _unanswered(line)}} for line in unanswered]
     notifications += [_open_notification(finding) for finding in report.checks if finding.status in OPEN]
-    return {"executionSuccessful": report.complete, "toolExecutionNotifications": notifications} | _end_time(report)
+    successful = report.complete and not unanswered
+    return {"executionSuccessful": successful, "toolExecutionNotifications": notifications} | _end_time(report)
+
+
+def _unanswered(line: HopLine) -> str:
+    return plain(f"{line.hop} needs facts: {unanswered_text(line)}")
 
 
 def _incomplete_part(line: PartLine) -> str:

@@ -18,8 +18,10 @@ from migrations_app.readiness.outputs.wording import (
     nodes_line,
     object_line,
     path_line,
+    unanswered_text,
 )
 from migrations_app.readiness.report import Counts, HopLine, PartLine, Report
+from migrations_app.readiness.verdict import PATH, unanswered_lines
 
 EVIDENCE_SHOWN = 5
 REMEDY_LINES = 12
@@ -70,14 +72,19 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
     if report.target.release:
         way = f" by {path_line(report.target.path)}" if report.target.path else ""
         yield f"Target      {report.target.release}{way}"
+    no_path = (line for line in unanswered_lines(report) if line.hop == PATH)
+    yield from (f"Target      none: {plain(unanswered_text(line))}" for line in no_path)
     yield from (f"Note        {plain(note)}" for note in (*facts.disagreements, *report.target.notes))
 
 
 def _hops(report: Report, paint: Paint) -> Iterator[str]:
     questions: set[OpenQuestion] = set()
+    unanswered = {line.hop for line in unanswered_lines(report)}
     for hop in report.hops:
         yield ""
         yield _hop_line(hop, report, paint=paint)
+        if hop.hop in unanswered:
+            yield f"  Cannot tell: {plain(unanswered_text(hop))}"
         findings = [check for check in report.checks if check.hop == hop.hop]
         yield from _next_step_line(hop, findings, report=report)
         groups = group_findings(

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from migrations_app.checks.base import Evidence, Finding
+from migrations_app.karpenter.releases import newer_than_known
+from migrations_app.karpenter.versions import parse
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
-from migrations_app.readiness.report import Counts, Report, ReportHop
+from migrations_app.readiness.report import Counts, HopLine, Report, ReportHop
 from migrations_app.readiness.runbook.forecast import ForecastLine
 from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
@@ -22,12 +24,21 @@ def stage_title(stage: RunbookStage) -> str:
 
 
 def nothing_left(plan: Runbook) -> str:
-    """Returns the text for a runbook without hops: the target runs, or what a later release still requires."""
+    """Returns the text for a runbook without hops: the target runs, what a later release still requires, or that no
+    path is known, as from a release newer than the tables."""
     if plan.target is None:
         return "no path is known"
+    target = parse(plan.target)
+    if target is not None and newer_than_known(target):
+        return f"no path is known: {plan.target} is newer than the tables"
     if plan.cluster.stage not in ("alpha", "mixed"):
         return "nothing left to do"
     return f"nothing left to do to run {plan.target}; its v1alpha5 objects have to be replaced before a later release"
+
+
+def unanswered_text(line: HopLine) -> str:
+    """Returns why a hop needs facts although none of its checks is open."""
+    return "; ".join(line.reasons) or "no check was asked"
 
 
 def upgrade_lines(hop: ReportHop) -> Iterator[str]:

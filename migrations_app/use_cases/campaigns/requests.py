@@ -101,7 +101,7 @@ def _parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
         action = registry.find(name)
         if action is None:
             raise InvalidInput(f"there is no action {name[:60]!r}", where="parameters", code="unknown_action")
-        full = checked(action, values)
+        full = checked(action, values, inside=("parameters", name))
         by_action[name] = {key: full[key] for key in values}
     return by_action
 

@@ -110,7 +110,7 @@ def _checked(request: JourneyRequest) -> dict[str, Any]:
         action = registry.find(name)
         if action is None:
             raise InvalidInput(f"there is no action {name[:60]!r}", where="parameters", code="unknown_action")
-        full = checked(action, values)
+        full = checked(action, values, inside=("parameters", name))
         by_action[name] = {key: full[key] for key in values}
     chosen = {"parameters": by_action, "soak_seconds": request.soak_seconds}
     return chosen | ({SETTLED: msgspec.to_builtins(request.prior)} if request.prior else {})

@@ -1,7 +1,7 @@
 """Drafts of rollouts: stored at once and planned later by a worker, so that no page waits for a cluster."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, may_prepare
 from migrations_app.actions import registry
-from migrations_app.actions.base import Action
+from migrations_app.actions.base import Action, Parameter
 from migrations_app.actions.plan import LIFETIME_SECONDS
 from migrations_app.actions.states import PLANNED
 from migrations_app.actions.targets.nodes import name_list
@@ -58,7 +58,7 @@ def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: 
     action = registry.find(request.action)
     if action is None:
         raise InvalidInput(f"there is no action {request.action[:60]!r}", where="action", code="unknown_action")
-    parameters = checked(action, request.parameters)
+    parameters = checked(action, request.parameters, inside=("parameters",))
     now = timezone.now()
     with transaction.atomic():
         row = Rollout.objects.create(
@@ -113,8 +113,17 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
     return draft(row.cluster_id, RolloutRequest(action=ROLL_BACK, rolls_back=row.pk, note=note), by=by, person=person)
 
 
-def checked(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with defaults filled in. Raises InvalidInput for an unknown, missing or malformed one."""
+def checked(action: Action, values: Mapping[str, Any], *, inside: tuple[str, ...]) -> dict[str, Any]:
+    """The parameters with defaults filled in. Raises InvalidInput for an unknown, missing or malformed one; `inside` is
+    the place of the values in the request."""
+    try:
+        return _checked(action, values)
+    except InvalidInput as refused:
+        refused.inside = inside
+        raise
+
+
+def _checked(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
     known = {parameter.name: parameter for parameter in action.parameters}
     for name in values:
         if name not in known:
@@ -126,7 +135,8 @@ def checked(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
         value = values.get(name, parameter.default)
         if value in (None, "", []) and parameter.required:
             raise InvalidInput(parameter.question, where=name, code="missing_parameter")
-        _refuse_invalid(value, name=name, many=parameter.many)
+        if value is not None:
+            _refuse_invalid(value, parameter)
         parameters[name] = value
     for parameter in action.parameters:
         _refuse_chosen_twice(parameters, name=parameter.name, other=parameter.excludes)
@@ -140,17 +150,33 @@ def _refuse_chosen_twice(parameters: Mapping[str, Any], *, name: str, other: str
         raise InvalidInput(f"also chosen in {other}: {name_list(both)}", where=name, code="chosen_twice")
 
 
-def _refuse_invalid(value: object, *, name: str, many: bool) -> None:
-    if many and isinstance(value, list):
-        if len(value) > MOST_CHOSEN:
-            raise InvalidInput(f"at most {MOST_CHOSEN} at once", where=name, code="too_many")
-        for item in value:
-            _refuse_invalid(item, name=name, many=False)
-        return
-    if value is None or isinstance(value, bool):
-        return
-    if isinstance(value, int) and abs(value) < 1_000_000:
-        return
-    if isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable():
-        return
-    raise InvalidInput("enter a short text, a whole number or a list of names", where=name, code="bad_parameter")
+def _refuse_invalid(value: object, parameter: Parameter) -> None:
+    """Raises InvalidInput unless the value is of the type that the published schema of the parameter names: the text
+    `"false"` is not the choice false, nor one name a list of names.
+    """
+    if parameter.many and isinstance(value, list) and len(value) > MOST_CHOSEN:
+        raise InvalidInput(f"at most {MOST_CHOSEN} at once", where=parameter.name, code="too_many")
+    wanted, fits = _type_of(parameter)
+    if not fits(value):
+        raise InvalidInput(f"enter {wanted}", where=parameter.name, code="bad_parameter")
+
+
+def _type_of(parameter: Parameter) -> tuple[str, Callable[[object], bool]]:
+    """Returns what the parameter takes, in words and as a test."""
+    if parameter.many:
+        return "a list of names", lambda value: isinstance(value, list) and all(map(_is_text, value))
+    if isinstance(parameter.default, bool):
+        return "true or false", lambda value: isinstance(value, bool)
+    if isinstance(parameter.default, int):
+        return "a whole number", _is_number
+    if parameter.of or isinstance(parameter.default, str):
+        return "a short text", _is_text
+    return "a short text or a whole number", lambda value: _is_text(value) or _is_number(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable()
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1_000_000

@@ -1,5 +1,7 @@
 """clusters/{id}/actions: the same buttons as on the pages."""
 
+from contextlib import nullcontext
+
 import jsonschema
 import msgspec
 import pytest
@@ -8,6 +10,7 @@ from django.test import Client
 
 from migrations_app.actions.base import Action
 from migrations_app.actions.registry import all_actions
+from migrations_app.errors import InvalidInput
 from migrations_app.readiness.action_offers import MAY_NOT, NEVER_SCANNED, ROLL_BACK, offers, parameter_schema
 from migrations_app.readiness.report import PartLine
 from migrations_app.use_cases.rollouts.drafts import checked
@@ -82,5 +85,16 @@ def test_what_holds_the_schema_of_an_action_is_taken(action: Action) -> None:
         for number, (name, kind) in enumerate(kinds.items())
     }
     validator.validate(given)
-    assert checked(action, given) == given
+    assert checked(action, given, inside=()) == given
     assert not validator.is_valid(given | {"nobody-knows": 1})
+
+
+@pytest.mark.parametrize("action", all_actions(), ids=lambda one: one.id)
+@pytest.mark.parametrize("value", ["false", "", 1, True, ["a"], [1], {}, 1.5], ids=repr)
+def test_what_the_schema_of_an_action_refuses_is_refused(action: Action, value: object) -> None:
+    schema = parameter_schema(action)["properties"]
+    for name in schema:
+        fits = jsonschema.Draft202012Validator(schema[name]).is_valid(value)
+        with nullcontext() if fits else pytest.raises(InvalidInput) as refused:
+            checked(action, {name: value}, inside=())
+        assert refused is None or (refused.value.where, refused.value.code) == (name, "bad_parameter")

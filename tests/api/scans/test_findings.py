@@ -76,3 +76,44 @@ def test_what_an_older_release_wrote_is_not_known(api: Tool, scanned: Scanned) -
     scanned("beta_037")
     FindingRow.objects.update(evidence_exact=None)
     assert {one["evidence_exact"] for one in everything(api)} == {None}
+
+
+@pytest.mark.parametrize("address", ["findings", "clusters", "fleet/summary", "snapshots/{snapshot}/findings"])
+@pytest.mark.parametrize(
+    ("query", "pointer"), [("check=no_such_check", "#/check"), ("check=stored_versions_clean&hop=0.99", "#/hop")]
+)
+def test_a_slip_of_the_pen_is_not_an_empty_list(
+    api: Tool, scanned: Scanned, address: str, query: str, pointer: str
+) -> None:
+    snapshot = scanned("beta_037").latest_id
+    answer = api("GET", f"{address.format(snapshot=snapshot)}?{query}")
+    assert (answer.status_code, [error["pointer"] for error in answer.json()["errors"]]) == (400, [pointer])
+
+
+def test_a_check_is_asked_for_by_its_former_name_too(api: Tool, scanned: Scanned) -> None:
+    scanned("beta_037")
+    answers = [api("GET", f"findings?check={name}&hop=clean-up") for name in ("unread_kinds_current", "crds_served")]
+    assert [answer.status_code for answer in answers] == [200, 200]
+
+
+@pytest.mark.parametrize("address", ["findings", "snapshots"])
+def test_a_cluster_that_is_not_there_has_no_empty_list(api: Tool, scanned: Scanned, address: str) -> None:
+    there = scanned("beta_037").pk
+    gone = "00000000-0000-0000-0000-000000000001"
+    assert [api("GET", f"{address}?cluster={one}").status_code for one in (there, gone)] == [200, 404]
+
+
+def test_the_findings_of_a_sample_are_there_where_it_is_named(api: Tool, scanned: Scanned) -> None:
+    sample = scanned("beta_037")
+    Cluster.objects.filter(pk=sample.pk).update(source=Cluster.Source.SAMPLE)
+    Cluster.objects.create(name="real", source=Cluster.Source.KUBECONFIG)
+    assert everything(api) == []
+    assert {row["cluster_name"] for row in everything(api, f"cluster={sample.pk}&limit=500")} == {"beta_037"}
+
+
+def test_a_finding_names_the_earlier_hop_that_reports_it(api: Tool, scanned: Scanned) -> None:
+    snapshot = scanned("beta_037").latest_id
+    rows = api("GET", f"snapshots/{snapshot}/findings?check=instance_tags_match_conditions").json()["results"]
+    assert {row["hop"]: (row["status"], row["asked_at"]) for row in rows} == {
+        "1.0": ("pass", ""), "1.1+": ("pass", ""), "1.14": ("unknown", "1.1+"),
+    }  # fmt: skip

@@ -91,6 +91,12 @@ def test_the_numbers_of_a_cluster(client, open_to_all):
     assert 90 <= found["karpdash_scan_age_seconds", "shop"] < 150
 
 
+def test_a_cluster_that_never_answered_has_an_age(client, open_to_all):
+    registered = timezone.now() - timedelta(hours=4)
+    Cluster.objects.filter(pk=a_cluster("dead").pk).update(created_at=registered, last_success_at=None)
+    assert 4 * 3600 <= told(client)["karpdash_scan_age_seconds", "dead"] < 4 * 3600 + 60
+
+
 def test_the_verdicts_of_a_hop_add_up_to_one(client, open_to_all):
     measured()
     found = told(client)

@@ -10,6 +10,8 @@ from migrations_app.inventory.facts.ownership import Anomaly
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
+    Counts,
+    HopLine,
     KubernetesWindow,
     NodeCounts,
     PartLine,
@@ -82,6 +84,19 @@ def a_report(findings: tuple[Finding, ...] | None = None, *, name: str = "prod-1
         "legacy": {"Provisioner": 7, "Machine": None},
     }  # fmt: skip
     return Report(**(told | more))
+
+
+def without_path() -> Report:
+    """A report of a cluster of which nothing could be told, so that no check was asked."""
+    cluster = ClusterFacts(name="prod-1", kubernetes_version="v1.27.3", karpenter_version=None, stage="unknown")
+    return a_report((), cluster=cluster, target=Target(None, ()), hops=())
+
+
+def of_unknown_release() -> Report:
+    """A whole report of a cluster that runs a release newer than the tables: no check knows it."""
+    reasons = ("1.99.0 is newer than 1.14.1",)
+    line = HopLine(hop="1.99", verdict="needs_facts", done_percent=0, counts=Counts(), reasons=reasons)
+    return a_report((), target=Target("1.99.0", ()), hops=(line,), complete=True, parts=())
 
 
 HOSTILE = st.text(st.characters(codec="utf-8"), max_size=40) | st.sampled_from(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from migrations_app.readiness.outputs.junit import render
 from migrations_app.readiness.report import Report
-from tests.readiness.outputs.reports import a_report, any_reports, finding
+from tests.readiness.outputs.reports import a_report, any_reports, finding, of_unknown_release, without_path
 
 
 def cases(report: Report) -> dict[str, tuple[str, ...]]:
@@ -47,10 +47,30 @@ def test_a_failure_tells_message_and_evidence() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("report", "suite", "message"),
+    [
+        (without_path(), "prod-1 path", "the running release could not be told"),
+        (of_unknown_release(), "prod-1 1.99", "1.99.0 is newer than 1.14.1"),
+    ],
+)
+def test_a_report_without_an_answered_check_is_an_error_and_not_empty(report: Report, suite: str, message: str) -> None:
+    root = ET.fromstring(render(report))
+    assert (root.attrib["tests"], root.attrib["errors"]) == ("1", "1")
+    assert [(found.attrib["name"], found.attrib["errors"]) for found in root.iter("testsuite")] == [(suite, "1")]
+    assert [error.attrib["message"] for error in root.iter("error")] == [message]
+    SCHEMA.validate(root)
+
+
+def test_an_open_check_says_by_itself_why_its_hop_needs_facts() -> None:
+    assert cases(a_report((finding("webhook", "unknown"),))) == {"webhook": ("error",)}
+    assert cases(a_report((finding("backup", "manual"),))) == {"backup": ("skipped",)}
+
+
 @settings(max_examples=60)
 @given(any_reports())
 def test_hostile_texts_stay_well_formed_xml(report: Report) -> None:
-    assert set(cases(report)) == {finding.id for finding in report.checks}
+    assert set(cases(report)) - {"verdict"} == {finding.id for finding in report.checks}
 
 
 SCHEMA = xmlschema.XMLSchema10(Path(__file__).parent / "schemas" / "junit-10.xsd")

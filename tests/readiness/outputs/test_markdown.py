@@ -4,7 +4,7 @@ from hypothesis import given, settings
 
 from migrations_app.readiness.outputs.markdown import fence, render, text
 from migrations_app.readiness.report import PartLine, Report
-from tests.readiness.outputs.reports import a_report, any_reports, finding, unread
+from tests.readiness.outputs.reports import a_report, any_reports, finding, unread, without_path
 
 
 def test_text_is_escaped() -> None:
@@ -23,6 +23,10 @@ def test_the_head_and_the_table_of_hops() -> None:
         "| --- | --- | --- | --- | --- |",
         "| 0.33+ | 0.37.8 | blocked | 28 % | 3 fail, 1 unknown, 1 manual, 1 waived, 1 pass, 1 not applicable |",
     ]
+
+
+def test_without_a_path_the_head_says_why() -> None:
+    assert "- Target: none: the running release could not be told" in render(without_path()).splitlines()
 
 
 def test_open_findings_have_sections_and_passed_ones_none() -> None:

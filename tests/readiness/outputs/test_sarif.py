@@ -11,7 +11,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.readiness.outputs import sarif
 from migrations_app.readiness.outputs.sarif import SourceLine, render
 from migrations_app.readiness.report import Report
-from tests.readiness.outputs.reports import a_report, any_reports, finding
+from tests.readiness.outputs.reports import a_report, any_reports, finding, of_unknown_release, without_path
 
 SCHEMA = jsonschema.Draft7Validator(
     json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0.json").read_text()),
@@ -111,7 +111,7 @@ def test_a_rule_takes_its_strictest_hop_and_the_tool_its_version() -> None:
 
 
 def test_what_was_not_read_is_a_notification() -> None:
-    assert run_of(a_report(()))["invocations"] == [
+    assert run_of(a_report((finding("fits", "pass"),)))["invocations"] == [
         {
             "executionSuccessful": False,
             "toolExecutionNotifications": [
@@ -120,6 +120,14 @@ def test_what_was_not_read_is_a_notification() -> None:
             ],
             "endTimeUtc": "2026-11-21T05:00:00Z",
         }
+    ]
+
+
+def test_a_run_without_an_answered_check_does_not_close_what_was_found_before() -> None:
+    told = [run_of(report)["invocations"][0] for report in (without_path(), of_unknown_release())]
+    assert [(run["executionSuccessful"], run["toolExecutionNotifications"][-1]) for run in told] == [
+        (False, {"level": "error", "message": {"text": "path needs facts: the running release could not be told"}}),
+        (False, {"level": "error", "message": {"text": "1.99 needs facts: 1.99.0 is newer than 1.14.1"}}),
     ]
 
 

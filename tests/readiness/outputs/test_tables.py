@@ -6,7 +6,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.readiness.outputs.table import render
 from migrations_app.readiness.report import ClusterFacts, PartLine, Report, Target
 from migrations_app.readiness.verdict import hop_line
-from tests.readiness.outputs.reports import a_report, any_reports, report_hop, unread
+from tests.readiness.outputs.reports import a_report, any_reports, of_unknown_release, report_hop, unread, without_path
 
 UNREAD = "pods could not be read: timed_out (30 s)"
 WHOLE = """\
@@ -119,3 +119,10 @@ def test_a_list_in_another_version_is_told_beside_what_is_missing() -> None:
     at = lines.index("Read in another version")
     assert lines[at + 1] == "  nodepools: karpenter.sh/v1beta1, because karpenter.sh/v1 fails"
     assert "Not read whole" not in lines
+
+
+def test_without_an_answered_check_the_table_says_what_is_not_known() -> None:
+    assert "Target      none: the running release could not be told" in render(without_path()).splitlines()
+    lines = render(of_unknown_release()).splitlines()
+    at = lines.index("Hop 1.99  NEEDS FACTS  0 % of checks passed or waived")
+    assert lines[at + 1] == "  Cannot tell: 1.99.0 is newer than 1.14.1"

@@ -47,6 +47,12 @@ def test_without_a_known_path_nothing_is_called_done() -> None:
     assert "By       no path is known\n" in runbook_table.render(plan)
 
 
+def test_of_a_release_newer_than_the_tables_nothing_is_called_done() -> None:
+    report = a_report((), target=Target("9.9.0", ()), hops=())
+    plan = runbook(msgspec.structs.replace(report, cluster=msgspec.structs.replace(report.cluster, stage="v1")))
+    assert "By       no path is known: 9.9.0 is newer than the tables\n" in runbook_table.render(plan)
+
+
 def test_the_table_numbers_hops_and_stages() -> None:
     lines = runbook_table.render(runbook(a_report())).splitlines()
     assert lines[3] == "By       0.33+ (0.37.8)"

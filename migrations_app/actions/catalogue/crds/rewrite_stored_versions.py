@@ -10,7 +10,9 @@ from migrations_app.actions.conditions import FieldEquals
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, find_crd, kind_need, object_target, target_of
+from migrations_app.actions.targets.nodes import name_list
 from migrations_app.actions.targets.pools import reverting_tool
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.karpenter import kinds, labels
@@ -44,6 +46,7 @@ action = Action(
 @action.prepare
 def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     left_out = frozenset(parameters.get("leave_out") or ())
+    _refuse_unknown_names(context.inventory, left_out)
     for kind in kinds.CURRENT_KINDS:
         crd = find_crd(context.inventory, kind.crd_name)
         if crd is None or crd.stored == (NEW,):
@@ -54,6 +57,14 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
         yield from (_rewrite_step(kind, named_object) for named_object in chosen)
         if len(chosen) == len(pending):
             yield _trim_step(crd, kind, many=context.inventory.part(PARTS[kind]).count or 0)
+
+
+def _refuse_unknown_names(inventory: Inventory, left_out: frozenset[str]) -> None:
+    """Raises InvalidInput for a name that no object has: the object that was meant would be rewritten."""
+    parts = [(kind, inventory.part(PARTS[kind])) for kind in kinds.CURRENT_KINDS]
+    known = {f"{kind.kind}/{one.name}" for kind, part in parts for one in part.items if isinstance(one, NamedObject)}
+    if missing := sorted(left_out - known):
+        raise InvalidInput(f"not in the cluster: {name_list(missing)}", where="leave_out", code="unknown_name")
 
 
 @action.foresee

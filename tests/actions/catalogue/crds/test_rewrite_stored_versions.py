@@ -3,6 +3,7 @@
 import pytest
 
 from migrations_app.actions.base import Unavailable
+from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import labels
 from tests.actions.on_server import installed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, bodies, forecast_of, steps_of
@@ -56,6 +57,14 @@ def test_a_kind_with_an_object_left_out_keeps_its_list():
     found = steps(cluster(pool(), pool("ops")), leave_out=["NodePool/web"])
     assert bodies(found)[0] == ("patch", "NodePool ops", TOUCH)
     assert "nodepools.karpenter.sh" not in {step.change.target.name for step in found}
+
+
+@pytest.mark.parametrize("name", ["web", "NodePool/wep", "NodePool/Web", "nodepool/web"])
+def test_a_name_that_no_object_has_leaves_nothing_out(name):
+    with pytest.raises(InvalidInput) as wrong:
+        steps(cluster(pool()), leave_out=[name])
+    wanted = ("unknown_name", "leave_out", f"not in the cluster: {name}")
+    assert (wrong.value.code, wrong.value.where, wrong.value.message) == wanted
 
 
 def test_without_conversion_nothing_is_rewritten():  # CRD-06
