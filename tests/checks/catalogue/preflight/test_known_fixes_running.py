@@ -55,7 +55,10 @@ def test_the_remedy_is_the_hop_itself():
     assert [(one.how, one.text) for one in remedies(CHECK, "1.0", a_cluster("0.37.7"))] == [
         (
             "kubectl",
-            ("# For a person: take the upgrade\n# its target version 1.0.14 has the fix: CRDs first, then the controller"),
+            (
+                "# For a person: take the upgrade\n"
+                "# its target version 1.0.14 has the fix: CRDs first, then the controller"
+            ),
         )
     ]
 

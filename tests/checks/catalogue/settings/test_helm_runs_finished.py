@@ -24,7 +24,7 @@ def test_a_run_that_was_stopped():
     place = {"kind": "HelmRelease", "namespace": "kube-system", "name": "karpenter"}
     row = Evidence(**place, path="info.status", seen="pending-upgrade", wanted="deployed")
     cluster = recorded("pending-upgrade")
-    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 Helm release has a run that failed or did not end", (row,))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 run of Helm failed or is unfinished", (row,))
     (given,) = remedies(CHECK, "1.0", cluster)
     lines = [line for line in given.text.splitlines() if not line.startswith("#")]
     assert lines == [
@@ -54,7 +54,7 @@ def test_a_run_that_failed():
     status, _, (row,) = result_of(CHECK, "1.0", recorded("failed"))
     assert (status, row.seen) == ("fail", "failed")
     (given,) = remedies(CHECK, "1.0", recorded("failed", status="failed"))
-    assert "upgrade release karpenter again once the cause is gone, or take it back to the last revision" in given.text
+    assert "upgrade release karpenter again once its cause is gone, or take it back to the last revision" in given.text
 
 
 def test_without_records():
