@@ -25,8 +25,6 @@ _TEXTS = {
 _OTHER_KIND = re.compile(r'\btype\s+eq\s+"(?!work")', re.I)
 """Paths of e-mail addresses that are not stored, as in `emails[type eq "home"]`: only the one for work is."""
 READ_ONLY = ("id", "meta", "groups", "schemas")
-WHOLE = PersonAttributes(external_id="", given="", family="", display="", email="")
-"""Attributes that are emptied if a PUT leaves them out: all but the name and whether the account is open."""
 
 
 def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAttributes:

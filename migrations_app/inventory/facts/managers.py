@@ -175,7 +175,6 @@ def may_be_terraform(metadata: Metadata) -> bool:
 TERRAFORM = ("terraform", "hashicorp", "opentofu")
 """Prefixes of Terraform's field managers, in lower case; those of its Helm provider count as Helm."""
 BY_HELM = "terraform-provider-helm"
-GITOPS = ("Flux Kustomization", "Flux HelmRelease", "Argo CD")
 
 
 def appliers(metadata: Metadata, inventory: Inventory) -> tuple[str, ...]:

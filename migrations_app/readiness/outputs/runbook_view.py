@@ -20,7 +20,6 @@ from migrations_app.readiness.runbook.rollback import IrreversibleEffect
 from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
 
-EVIDENCE_SHOWN = 2
 CHANGES: tuple[RowKind, ...] = ("lost", "renamed", "removed", "set")
 COMMAND_LINES = 4
 """A command of a step with more lines becomes a file."""

@@ -27,10 +27,6 @@ def house(settings):
     settings.ENV = dataclasses.replace(settings.ENV, scan_interval=3600)
 
 
-def told(verb):
-    return [(event.object, event.detail) for event in AuditEvent.objects.filter(verb=verb).order_by("seq")]
-
-
 def test_a_group_from_its_beginning_to_its_end():
     shop, other = a_cluster("shop"), a_cluster("other")
     made = groups.create_group(" team shop ", interval=600)

@@ -1,6 +1,6 @@
 """The changes of Helm values that a hop needs, by its checks and by the tables of the charts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -60,11 +60,6 @@ def _check_edits(report: Report, *, chart: str, start: Release, target_release: 
     return tuple(
         (helm_value.key, helm_value.text) for helm_value in (upgrade.controller if chart == CHART else upgrade.crds)
     )
-
-
-def words_of(changes: ValueEdits) -> Iterator[str]:
-    """One line of text for each change."""
-    yield from (f"{key} = {text}" if text else f"{key} is removed" for key, text in changes)
 
 
 def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> ValueEdits:
