@@ -13,7 +13,7 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import all_hold
-from migrations_app.actions.delivery_gate import DeliverySeen, delivery_seen
+from migrations_app.actions.delivery_gate import DeliveryStatus, delivery_status
 from migrations_app.actions.gate import (
     BlockedEviction,
     ClusterCounters,
@@ -29,7 +29,7 @@ from migrations_app.actions.states import GATE, Position, batch_of
 from migrations_app.actions.targets.nodes import PROTECTING, STAYS_WITH_NODE
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed, ReadError
-from migrations_app.execution.controller_seen import controller_seen
+from migrations_app.execution.controller_status import controller_status
 from migrations_app.execution.interface import Execution, RolloutHalted
 from migrations_app.inventory.facts.controller import ZONE
 from migrations_app.inventory.facts.node_claims import moment
@@ -168,17 +168,17 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         blocked=tuple(islice(_blocked(writer, on_nodes), MOST_BLOCKED)),
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.display_name for target in (gate.gone if gate else ()) if _exists(writer, target)),
-        controller=controller_seen(writer, gate.controller) if gate and gate.controller else None,
+        controller=controller_status(writer, gate.controller) if gate and gate.controller else None,
         delivery=_delivery(writer, gate.delivery.target) if gate and gate.delivery else None,
         nodes=marks[:MOST_MARKED],
         nodes_rest=len(marks[MOST_MARKED:]),
     )
 
 
-def _delivery(writer: Writer, target: ObjectTarget) -> DeliverySeen | None:
+def _delivery(writer: Writer, target: ObjectTarget) -> DeliveryStatus | None:
     """The status of the delivery object; None if it could not be read."""
     try:
-        return delivery_seen(writer.read(target))
+        return delivery_status(writer.read(target))
     except ReadError:
         return None
 

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from migrations_app.journeys.evidence import StepEvidence
-from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_EVERY, RolloutSeen
+from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_EVERY, RolloutFacts
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
@@ -41,7 +41,7 @@ class RollbackFacts(msgspec.Struct, frozen=True, kw_only=True):
     newest rollout that undoes it; `starts` is the release before the hop; `evidence` is from a scan since then."""
 
     left: bool = False
-    rollback: RolloutSeen | None = None
+    rollback: RolloutFacts | None = None
     starts: str = ""
     evidence: StepEvidence | None = None
     asked_at: datetime | None = None
@@ -105,7 +105,7 @@ def next_rollback_move(step: JourneyStep, facts: RollbackFacts, *, before: StepS
     return RollbackMove("undone", "taken_back" if step.kind == "rollout" else "nothing_to_undo")
 
 
-def _rollback_move(rollout: RolloutSeen | None) -> RollbackMove:
+def _rollback_move(rollout: RolloutFacts | None) -> RollbackMove:
     if rollout is None or rollout.state in ("succeeded", "rolled_back"):
         return RollbackMove("draft")  # it undid an earlier rollout of the step; the next rollout is undone now
     if rollout.state == "expired":

@@ -17,9 +17,9 @@ from migrations_app.campaigns.next_moves import (
 )
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.campaign import Campaign, CampaignMember
+from migrations_app.use_cases.campaigns.campaign_facts import campaign_facts
 from migrations_app.use_cases.campaigns.moves import CampaignWorkToEnqueue, make_campaign_move
 from migrations_app.use_cases.campaigns.preview import compose_campaign
-from migrations_app.use_cases.campaigns.reading import campaign_seen
 from migrations_app.use_cases.campaigns.transitions import (
     load_campaign,
 )
@@ -39,7 +39,7 @@ def advance_campaign(campaign_id: uuid.UUID) -> CampaignWorkToEnqueue:
             compose_campaign(campaign_id)
         if loaded.row.state not in ("running", "paused"):
             return woken
-        for move in next_moves(campaign_seen(loaded), now=timezone.now()):
+        for move in next_moves(campaign_facts(loaded), now=timezone.now()):
             make_campaign_move(loaded, move, woken=woken)
     except NotFound:
         log.info("the campaign is gone", extra={"campaign": str(campaign_id)})

@@ -17,7 +17,7 @@ from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import step_evidence
-from migrations_app.journeys.next_move import Do, Move, RolloutSeen
+from migrations_app.journeys.next_move import Move, MoveKind, RolloutFacts
 from migrations_app.journeys.rollback import BACK_NEEDED, NO_RETURN, RollbackFacts, RollbackMove, next_rollback_move
 from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_undo, start_rollback
 from migrations_app.models.journey import Journey, JourneyRollback, JourneyRollout, JourneyStepRow
@@ -134,7 +134,7 @@ def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rol
     )
     rollout_seen = None
     if current_rollback is not None:
-        rollout_seen = RolloutSeen(
+        rollout_seen = RolloutFacts(
             state=current_rollback.state, cause_code=current_rollback.cause_code, accepted=current.accepted
         )
     newest = report_since(row.cluster_id, since) if current.kind == "outside" else None
@@ -264,7 +264,7 @@ def _handle_refusal(
         step_rollouts.withdraw(rollback, code)
         return WorkToEnqueue(again=True)
     if code in PASSING or code == "rehearsal_missing":
-        do: Do = "tell" if code == "rehearsal_missing" else "watch"
+        do: MoveKind = "tell" if code == "rehearsal_missing" else "watch"
         _wait(again, again.steps[current.place], move=Move(do, code), fence=fence)
     elif code != "moved":
         pause_for_person(again, code, words=words, fence=fence)

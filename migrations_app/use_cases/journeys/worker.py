@@ -20,7 +20,7 @@ from django.utils import timezone
 from migrations_app.errors import Conflict
 from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import StepEvidence, step_evidence
-from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutSeen, StepSeen, next_move
+from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutFacts, StepFacts, next_move
 from migrations_app.journeys.states import after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Lease
@@ -140,13 +140,13 @@ def _advance_step(loaded: LoadedJourney, fence: LeaseToken) -> WorkToEnqueue:
     return make_move(loaded, current, move=move, proof=proof, fence=fence)
 
 
-def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepSeen:
+def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepFacts:
     """The stored state that the decision is based on."""
     rollout = (
         step_rollouts.rollout_state_of(loaded.row, loaded.plan, step=current) if current.kind == "rollout" else None
     )
     since: datetime = current.since or loaded.row.changed_at
-    view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=loaded.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
+    view = StepFacts(state=current.state, since=since, rollout=rollout, asked_at=loaded.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
     if current.kind in ("person", "outside"):
         view = msgspec.structs.replace(view, weighed=advance_decisions.is_confirmed_in_advance(loaded, current))
     if current.state != "running" or not _needs_proof(current, rollout):
@@ -154,7 +154,7 @@ def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepSeen:
     return msgspec.structs.replace(view, evidence=_evidence(loaded, current, since=view.proof_since))
 
 
-def _needs_proof(current: JourneyStepRow, rollout: RolloutSeen | None) -> bool:
+def _needs_proof(current: JourneyStepRow, rollout: RolloutFacts | None) -> bool:
     return current.kind in ("person", "outside") or (rollout is not None and rollout.state in ("succeeded", "expired"))
 
 

@@ -22,7 +22,7 @@ from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.conversion.chart_values.trees import hidden
 from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
 from migrations_app.errors import InvalidInput
-from migrations_app.execution.controller_seen import images_of
+from migrations_app.execution.controller_status import images_of
 from migrations_app.execution.helm_hooks import hook_requests
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
