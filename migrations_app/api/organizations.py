@@ -19,7 +19,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.queries.organizations import organization_cluster_page, organization_detail, organization_page
 from migrations_app.tasks import enqueue_listing, enqueue_scan
 from migrations_app.use_cases.clusters.registration import Details
-from migrations_app.use_cases.organizations.clusters import MOST, register_listed
+from migrations_app.use_cases.organizations.clusters import MAX_CLUSTERS_PER_REQUEST, register_listed
 from migrations_app.use_cases.organizations.queue import request_listing
 from migrations_app.use_cases.organizations.registration import (
     HUB_ROLE,
@@ -132,7 +132,7 @@ class ChosenClusterSerializer(StrictSerializer):
 class ChosenClustersSerializer(StrictSerializer):
     """Clusters to register. Environment and target apply to all of them."""
 
-    clusters = serializers.ListField(child=ChosenClusterSerializer(), min_length=1, max_length=MOST)
+    clusters = serializers.ListField(child=ChosenClusterSerializer(), min_length=1, max_length=MAX_CLUSTERS_PER_REQUEST)
     environment = Text(required=False, allow_blank=True, max_length=40, default="")
     target = Text(required=False, allow_blank=True, max_length=20, default="", help_text="A release, minor or hop.")
 

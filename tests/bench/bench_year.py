@@ -128,7 +128,7 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
     from django.utils import timezone
 
     from migrations_app.models.cluster import Cluster
-    from migrations_app.use_cases.scans.packing import SETTLING, pack_history
+    from migrations_app.use_cases.scans.packing import MIN_UNUSED_TIME, pack_history
     from migrations_app.use_cases.scans.retention import sweep_old
 
     call_command("migrate", interactive=False, verbosity=0)
@@ -149,7 +149,7 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
         _days(cluster, now=now, days=range(1, 365))
     filled = time.monotonic() - began
     swept = sweep_old(within=600.0, now=now)
-    for moment in (now, now + SETTLING):
+    for moment in (now, now + MIN_UNUSED_TIME):
         pack_history(within=3600.0, now=moment)
     Cluster.objects.update(created_at=now - timedelta(days=365))
     _analyzed(connection)
@@ -191,20 +191,20 @@ def _step_is_old(now: datetime) -> None:
     from django.db import connection
     from django.db.migrations.recorder import MigrationRecorder
 
-    from migrations_app.use_cases.scans.packing import GOING_BACK, OURS, STEP
+    from migrations_app.use_cases.scans.packing import OURS, ROLLBACK_PERIOD, STEP
 
     steps = MigrationRecorder(connection).migration_qs.filter(app=OURS, name=STEP)
-    if not steps.update(applied=now - GOING_BACK):
+    if not steps.update(applied=now - ROLLBACK_PERIOD):
         raise FailedError(f"{STEP} is no schema step")
 
 
 def _packed(first: Any, *, now: datetime) -> Any:
     """The cluster's content as the sweep packs it."""
     from migrations_app.models.scan import Content
-    from migrations_app.use_cases.scans.packing import SETTLING, pack_history
+    from migrations_app.use_cases.scans.packing import MIN_UNUSED_TIME, pack_history
 
     row = first.content
-    same = {"report": row.report, "nodes": row.nodes, "iam": row.iam, "history_since": now - SETTLING}
+    same = {"report": row.report, "nodes": row.nodes, "iam": row.iam, "history_since": now - MIN_UNUSED_TIME}
     made = Content.objects.create(digest=hashlib.sha256(row.pk.encode()).hexdigest(), **same)
     if not pack_history(within=60.0, now=now):
         raise FailedError("nothing was packed")

@@ -11,7 +11,7 @@ from migrations_app.access import Person, may_appoint
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.provisioning import ProvisioningToken
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
-from migrations_app.use_cases.accounts.tokens import SEEN_EVERY, digest_of, new_secret
+from migrations_app.use_cases.accounts.tokens import LAST_USED_INTERVAL, digest_of, new_secret
 from migrations_app.use_cases.audit.log import actor, record_audit_event, token_mark
 
 LONGEST_NAME = 60
@@ -79,7 +79,7 @@ def directory_of(secret: str) -> DirectoryUse | None:
     row = live.first()
     if row is None:
         return None
-    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+    if row.last_used_at is None or now - row.last_used_at > LAST_USED_INTERVAL:
         ProvisioningToken.objects.filter(pk=row.pk).update(last_used_at=now)
     return DirectoryUse(row.pk, row.name)
 

@@ -24,7 +24,7 @@ from migrations_app.models.provisioning import ProvisionedAccount
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
-LONGEST = 150
+MAX_NAME_LENGTH = 150
 MOST_MEMBERS = 200
 """Maximum number of accounts that one request adds to or removes from a team."""
 
@@ -65,8 +65,8 @@ def make_account(name: str, *, person: Person | None) -> str:
         UnicodeUsernameValidator()(name)
     except ValidationError:
         raise InvalidInput("letters, digits and @ . + - _ only", where="name", code="bad_name") from None
-    if len(name) > LONGEST:
-        raise InvalidInput(f"at most {LONGEST} characters", where="name", code="bad_name")
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidInput(f"at most {MAX_NAME_LENGTH} characters", where="name", code="bad_name")
     with transaction.atomic():
         is_provisioned = ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
         if is_provisioned or User.objects.filter(username=name).exists():
@@ -297,8 +297,8 @@ def _is_in(team: Group | None, user_id: int) -> bool:
 
 def refuse_team_name(name: str, *, where: str) -> None:
     """Raises InvalidInput for a name that no team can have."""
-    if not name.strip() or len(name) > LONGEST or not name.isprintable():
-        raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where=where, code="bad_name")
+    if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidInput(f"a team has a name of 1 to {MAX_NAME_LENGTH} characters", where=where, code="bad_name")
 
 
 def has_real_clusters(group: ClusterGroup) -> bool:

@@ -30,7 +30,7 @@ from migrations_app.use_cases.journeys.lifecycle import starter_columns
 from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 
 QUIET_CAMPAIGN: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
-AT_ONCE = 200
+MAX_EXPIRED_PER_SWEEP = 200
 
 
 def start_campaign(
@@ -121,7 +121,7 @@ def expire_campaigns() -> int:
     alone.
     """
     old = Campaign.objects.filter(state__in=sorted(UNSTARTED), expires_at__lte=timezone.now()).order_by("expires_at")
-    return sum(_expire(pk) for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+    return sum(_expire(pk) for pk in old.values_list("pk", flat=True)[:MAX_EXPIRED_PER_SWEEP])
 
 
 def halt_campaign(loaded: LoadedCampaign, code: str, *, words: str = "", about: str = "") -> None:

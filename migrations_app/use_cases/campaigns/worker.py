@@ -26,7 +26,7 @@ from migrations_app.use_cases.campaigns.transitions import (
 
 log = logging.getLogger(__name__)
 MOST_ENQUEUED = 100
-PREVIEWED_AGAIN = timedelta(minutes=1)
+PREVIEW_LOST_AFTER = timedelta(minutes=1)
 """After this time the messages of a draft count as lost, and are sent again."""
 
 
@@ -56,7 +56,7 @@ def campaigns_to_enqueue() -> list[uuid.UUID]:
     """Returns up to MOST_ENQUEUED drafts and active campaigns in random order, so that old ones do not block
     others.
     """
-    waited = timezone.now() - PREVIEWED_AGAIN
+    waited = timezone.now() - PREVIEW_LOST_AFTER
     rows = Campaign.objects.filter(Q(state__in=("running", "paused")) | Q(state="draft", made_at__lte=waited))
     return list(rows.order_by("?").values_list("pk", flat=True)[:MOST_ENQUEUED])
 

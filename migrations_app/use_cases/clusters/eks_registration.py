@@ -33,8 +33,8 @@ from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import connect_to_eks, entry_of
 
-GOOD_FOR = timedelta(days=7)
-LONGEST = 4000
+DRAFT_LIFETIME = timedelta(days=7)
+MAX_DRAFT_LENGTH = 4000
 _SIGNER = signing.Signer(salt="karpdash.access-draft.1")
 NO_IDENTITY = (
     "karpdash has no AWS identity of its own: set KARPDASH_AWS_ACCESS_KEY_ID and KARPDASH_AWS_SECRET_ACCESS_KEY, "
@@ -93,7 +93,7 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
         principal = own_principal(settings.ENV.aws, region=place.region)
     except Unauthorized as refused:
         raise no_identity(refused) from None
-    until = (timezone.now() + GOOD_FOR).replace(microsecond=0)
+    until = (timezone.now() + DRAFT_LIFETIME).replace(microsecond=0)
     fields = {
         "region": place.region,
         "cluster": place.cluster,
@@ -109,7 +109,7 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
 def read_draft(text: str, *, by: str) -> AccessDraft:
     """The draft that was made for this person. Raises InvalidInput `bad_draft` or `draft_expired`."""
     try:
-        fields: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= LONGEST else {}
+        fields: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= MAX_DRAFT_LENGTH else {}
     except signing.BadSignature:
         fields = {}
     if not fields or fields["by"] != by:

@@ -21,7 +21,7 @@ from migrations_app.use_cases.audit.log import actor, record_audit_event
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 LONGEST_NAME = 80
-NAMED = 50
+MAX_NAMES_PER_EVENT = 50
 """Maximum number of clusters that one audit event names, beside their total number."""
 
 
@@ -107,7 +107,7 @@ def _change_members(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, 
         ClusterGroup.objects.filter(pk=row.pk).update(version=row.version + 1)
         names = sorted(name_of[pk] for pk in moved)
         verb = "group.joined" if into else "group.left"
-        record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
+        record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:MAX_NAMES_PER_EVENT])
         _reschedule(Cluster.objects.filter(pk__in=moved))
     return len(moved)
 

@@ -232,10 +232,10 @@ def expire_journeys() -> int:
     left alone.
     """
     old = Journey.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
-    return sum(_expire(pk, code="expired") for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+    return sum(_expire(pk, code="expired") for pk in old.values_list("pk", flat=True)[:MAX_EXPIRED_PER_SWEEP])
 
 
-AT_ONCE = 200
+MAX_EXPIRED_PER_SWEEP = 200
 
 
 def void_journeys(cluster_id: uuid.UUID) -> None:

@@ -39,7 +39,7 @@ from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 log = logging.getLogger(__name__)
 MOST_WORKERS_LOST = 3
-ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
+NOT_A_CRASH = (Conflict, OperationalError, InterfaceError, SystemExit)
 """Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
 
@@ -90,7 +90,7 @@ def _advance_under_lease(journey_id: uuid.UUID, fence: LeaseToken) -> WorkToEnqu
             return WorkToEnqueue()
         try:
             woken = _advance_step(loaded, fence)
-        except ORDERLY:
+        except NOT_A_CRASH:
             _reset_attempts(loaded.row)
             raise
         _reset_attempts(loaded.row)

@@ -19,7 +19,7 @@ from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import keys, network_policy
 
 FIELD: Final = "git credential"
-MOST: Final = 200
+MAX_REPOSITORIES: Final = 200
 """Maximum number of repositories per installation."""
 LONGEST_SECRET: Final = 8000
 _NUMBER: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
@@ -46,8 +46,8 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     address = _checked(request)
     if CodeRepository.objects.filter(address=address).exists():
         raise _taken(address)
-    if CodeRepository.objects.count() >= MOST:
-        raise InvalidInput(f"at most {MOST} repositories", where="address", code="too_many")
+    if CodeRepository.objects.count() >= MAX_REPOSITORIES:
+        raise InvalidInput(f"at most {MAX_REPOSITORIES} repositories", where="address", code="too_many")
     credential = _credential(request)
     open_host(request.kind, address, credential=credential, reach=network_policy()).head("")
     row = CodeRepository(

@@ -18,9 +18,9 @@ from migrations_app.rehearsals.document import read_document
 from migrations_app.use_cases.rollouts.transitions import ENDED
 from migrations_app.use_cases.runtime import counters
 
-LATEST = timedelta(days=1)
+MAX_RUN_AGE = timedelta(days=1)
 """Rollouts that ended longer ago are no longer compared."""
-AT_ONCE = 50
+MAX_PER_SWEEP = 50
 
 
 def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
@@ -64,6 +64,6 @@ def uncompared() -> list[uuid.UUID]:
         ~Exists(compared),
         state__in=sorted(ENDED),
         started_at__isnull=False,
-        finished_at__gte=timezone.now() - LATEST,
+        finished_at__gte=timezone.now() - MAX_RUN_AGE,
     )
-    return list(rows.order_by("finished_at").values_list("pk", flat=True)[:AT_ONCE])
+    return list(rows.order_by("finished_at").values_list("pk", flat=True)[:MAX_PER_SWEEP])

@@ -28,10 +28,10 @@ from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
-ATTEMPTS = 2
+MAX_ATTEMPTS = 2
 MOST_OF_A_PLAN = 20
 """Maximum number of rehearsals of one plan; more are refused."""
-MOST_WAKE_UPS = 50
+MAX_ENQUEUED = 50
 HIGHEST_SEED = 2**31 - 1
 SCENARIOS: tuple[Scenario, ...] = ("full_zone", "nodes_never_ready", "webhook_down")
 """The failures that can be requested."""
@@ -98,7 +98,7 @@ def claim(rehearsal_id: uuid.UUID) -> RehearsalClaim | None:
     """Claims a queued rehearsal, or a running one whose lease expired; None if it is claimed or has ended."""
     free = Q(state=Rehearsal.State.QUEUED) | ABANDONED
     # The attempt is counted before the work, so that work that crashes its worker each time ends (R36).
-    changed = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=ATTEMPTS).update(
+    changed = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=MAX_ATTEMPTS).update(
         state=Rehearsal.State.RUNNING,
         started_at=timezone.now(),
         lease_until=Now() + _lease(),
@@ -149,13 +149,13 @@ def rehearsals_to_enqueue() -> tuple[uuid.UUID, ...]:
     """The ids of rehearsals to enqueue: queued ones without a message, and those of lost workers. Fails those without
     attempts left.
     """
-    for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("result"):
+    for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=MAX_ATTEMPTS).defer("result"):
         rehearsal_claim = RehearsalClaim(row.pk, row.rollout_id, row.fence)
-        fail(rehearsal_claim, "worker_lost", words=f"the worker ended during the rehearsal, {ATTEMPTS} times")
+        fail(rehearsal_claim, "worker_lost", words=f"the worker ended during the rehearsal, {MAX_ATTEMPTS} times")
     earlier = timezone.now() - timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=Rehearsal.State.QUEUED, made_at__lt=earlier)
-    rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS).order_by("made_at")
-    return tuple(rows.values_list("pk", flat=True)[:MOST_WAKE_UPS])
+    rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=MAX_ATTEMPTS).order_by("made_at")
+    return tuple(rows.values_list("pk", flat=True)[:MAX_ENQUEUED])
 
 
 def _row_of(rehearsal_claim: RehearsalClaim) -> QuerySet[Rehearsal]:

@@ -12,8 +12,8 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import lease
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
-MOST = 3
-_ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
+MAX_ATTEMPTS = 3
+_NOT_A_CRASH = (Conflict, OperationalError, InterfaceError, SystemExit)
 """Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
 
@@ -25,7 +25,7 @@ def counting_attempt(row: Rollout, fence: LeaseToken) -> Iterator[None]:
         _write(row, tries=row.worker_attempts + 1, expression=F("worker_attempts") + 1)
     try:
         yield
-    except _ORDERLY:
+    except _NOT_A_CRASH:
         _reset(row, fence)
         raise
     _reset(row, fence)
@@ -33,8 +33,8 @@ def counting_attempt(row: Rollout, fence: LeaseToken) -> Iterator[None]:
 
 def halt_crash_loop(row: Rollout) -> None:
     """Raises RolloutHalted after MOST workers in a row were lost."""
-    if row.worker_attempts > MOST:
-        words = f"{MOST} workers in a row were stopped during this rollout; the journal has what was sent"
+    if row.worker_attempts > MAX_ATTEMPTS:
+        words = f"{MAX_ATTEMPTS} workers in a row were stopped during this rollout; the journal has what was sent"
         raise RolloutHalted("worker_lost", words)
 
 

@@ -244,14 +244,14 @@ def _event(row: Rollout, by: Actor, *, verb: str) -> Event:
     )
 
 
-AT_ONCE = 200
+MAX_EXPIRED_PER_SWEEP = 200
 
 
 def expire_old_plans() -> int:
     """Expires plans past their time and returns how many. A plan that changed meanwhile is left alone."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
     words = "the plan expired before it was started; make a new preview"
-    return sum(_expire(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
+    return sum(_expire(row, TransitionCause(code="expired", words=words)) for row in old[:MAX_EXPIRED_PER_SWEEP])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:

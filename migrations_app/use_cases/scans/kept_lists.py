@@ -21,7 +21,7 @@ from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 
 FIELD = "kept_list"
-LEVEL = 6
+COMPRESSION_LEVEL = 6
 LARGEST = 4 * 1024 * 1024
 """Maximum bytes of one row: a longer part is not stored."""
 
@@ -62,8 +62,8 @@ def sealed_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart]) -> dict[s
 
 
 def _packed(part: KeptPart) -> bytes:
-    packed = zlib.compress(msgspec.msgpack.encode(part), LEVEL)
-    return packed if len(packed) <= LARGEST else zlib.compress(msgspec.msgpack.encode(KeptPart()), LEVEL)
+    packed = zlib.compress(msgspec.msgpack.encode(part), COMPRESSION_LEVEL)
+    return packed if len(packed) <= LARGEST else zlib.compress(msgspec.msgpack.encode(KeptPart()), COMPRESSION_LEVEL)
 
 
 def store_lists(cluster_id: uuid.UUID, lists: Mapping[str, bytes], *, now: datetime) -> None:

@@ -82,7 +82,7 @@ def objects_of(inventory: Inventory) -> dict[tuple[str, str], int]:
 
 
 FIELD = "objects"
-LEVEL = 6
+COMPRESSION_LEVEL = 6
 
 
 def store_objects(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datetime) -> None:
@@ -96,7 +96,7 @@ def store_objects(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, n
     if KeptObjects.objects.filter(pk=cluster_id, digest=digest).exists():
         return
     plain = msgspec.json.encode(objects)  # in field order, because people will read it
-    sealed = seal.seal(zlib.compress(plain, LEVEL), owner=str(cluster_id), field=FIELD)
+    sealed = seal.seal(zlib.compress(plain, COMPRESSION_LEVEL), owner=str(cluster_id), field=FIELD)
     KeptObjects.objects.update_or_create(
         pk=cluster_id, defaults={"digest": digest, "sealed": sealed, "changed_at": now}
     )
@@ -119,7 +119,7 @@ def note_day(cluster_id: uuid.UUID, left: Remaining, *, day: date) -> None:
     LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=dict(left))
 
 
-LONGEST_PAUSE = timedelta(hours=1)
+MAX_RETRY_DELAY = timedelta(hours=1)
 NO_CALLS: Mapping[tuple[str, str], int] = {}
 LONGEST_VERSION = 40
 """Maximum length of a version: a server may report any text, and PostgreSQL refuses one that is too long."""
@@ -207,7 +207,7 @@ def _packed(scanned: ScanResult) -> _Packed:
     report, nodes = msgspec.json.encode(lasting, order="deterministic"), msgspec.json.encode(scanned.nodes)
     iam = b"" if scanned.iam is None else msgspec.json.encode(scanned.iam)
     digest = hashlib.sha256(b"\0".join((report, nodes, iam))).hexdigest()
-    report, nodes, iam = (zlib.compress(part, LEVEL) if part else b"" for part in (report, nodes, iam))
+    report, nodes, iam = (zlib.compress(part, COMPRESSION_LEVEL) if part else b"" for part in (report, nodes, iam))
     return _Packed(digest, report, nodes, iam)
 
 
@@ -274,7 +274,7 @@ def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> Non
 
 def retry_delay(failures: int) -> timedelta:
     """The pause before the next attempt: a minute, doubled with each consecutive failure, at most an hour."""
-    return min(LONGEST_PAUSE, timedelta(minutes=2 ** min(failures - 1, 10)))
+    return min(MAX_RETRY_DELAY, timedelta(minutes=2 ** min(failures - 1, 10)))
 
 
 def next_attempt_at(cluster: Cluster, *, now: datetime) -> datetime:

@@ -36,10 +36,10 @@ from migrations_app.use_cases.notifications.publish import (
 )
 from migrations_app.use_cases.scans.store import gauges
 
-LONGEST = timedelta(days=366)
+MAX_DURATION = timedelta(days=366)
 """A year and a leap day."""
 BATCH = 200
-SOON = timedelta(days=7)
+NOTICE_PERIOD = timedelta(days=7)
 """How long before its end the expiry of a waiver is announced."""
 
 
@@ -130,11 +130,11 @@ def expire_waivers(now: datetime) -> int:
 
 def _announce_expiring(now: datetime) -> None:
     """Announces each waiver once, a week before its end, or halfway through a shorter one."""
-    soon = Waiver.objects.filter(holding(now), ends_at__lte=now + SOON).select_related("cluster")
+    soon = Waiver.objects.filter(holding(now), ends_at__lte=now + NOTICE_PERIOD).select_related("cluster")
     rows = {f"waiver.expiring:{row.pk}": row for row in soon.defer("cluster__sealed")[: BATCH * 10]}
     for mark in sorted(rows.keys() - published_events(rows)):
         row = rows[mark]
-        if row.ends_at - now <= min(SOON, (row.ends_at - row.made_at) / 2):
+        if row.ends_at - now <= min(NOTICE_PERIOD, (row.ends_at - row.made_at) / 2):
             with transaction.atomic():
                 if publish_event_once(mark, now=now):
                     _announce("waiver.expiring", row)
@@ -191,7 +191,7 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
             raise InvalidInput(f"1 to {most} characters are needed", where=name, code="text_needed")
     if request.ends_at <= now:
         raise InvalidInput("the end date must be in the future", where="ends_at", code="in_the_past")
-    if request.ends_at > now + LONGEST:
+    if request.ends_at > now + MAX_DURATION:
         raise InvalidInput("a waiver lasts a year at most", where="ends_at", code="too_long")
     return can_block(check)
 

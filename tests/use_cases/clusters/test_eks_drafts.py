@@ -109,7 +109,7 @@ def test_a_changed_text_is_no_draft():
     told = signing.b64_decode(text.partition(":")[0].encode()).decode()
     mine = signing.b64_encode(told.replace("karpdash-", "chosen-by-me-").encode()).decode()
     forged = f"{mine}:{text.partition(':')[2]}"
-    for wrong in ("", "x", text[:-1], text + "x" * drafts.LONGEST, forged):
+    for wrong in ("", "x", text[:-1], text + "x" * drafts.MAX_DRAFT_LENGTH, forged):
         assert refused(wrong) == ("bad_draft", "draft")
 
 

@@ -136,7 +136,7 @@ def test_a_lost_lease_is_taken_over_and_the_old_holder_is_fenced(row, ada):  # R
 
 def test_two_lost_workers_end_it_and_nothing_else(row, ada):  # R36
     made = asked(row, ada)
-    for _ in range(queue.ATTEMPTS):
+    for _ in range(queue.MAX_ATTEMPTS):
         assert queue.claim(made)
         expire()
     assert (queue.claim(made), queue.rehearsals_to_enqueue()) == (None, ())

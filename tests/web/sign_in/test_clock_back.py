@@ -46,7 +46,7 @@ def test_tries_of_a_clock_that_is_ahead_by_minutes_still_count(eve, dan, setting
 
 
 def test_an_address_does_not_wait_for_days(eve, dan, monkeypatch):
-    monkeypatch.setattr(sign_in_rules, "MOST_TRIES", 5)
+    monkeypatch.setattr(sign_in_rules, "MAX_WRONG_PASSWORDS", 5)
     with at(AHEAD):
         assert [sign_in(dan, "wrong", name=f"n{number}") for number in range(5)] == [200] * 5
         assert sign_in(dan) == 429
