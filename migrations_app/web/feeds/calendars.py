@@ -12,7 +12,7 @@ from migrations_app.queries.feeds.calendar import CalendarEntry
 from migrations_app.redaction import replace
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-READ_AGAIN = timedelta(hours=1)
+REFRESH_INTERVAL = timedelta(hours=1)
 
 
 def as_ical(entries: Iterable[CalendarEntry], *, name: str, now: datetime, address: Callable[[str], str]) -> bytes:
@@ -24,7 +24,7 @@ def as_ical(entries: Iterable[CalendarEntry], *, name: str, now: datetime, addre
     calendar.add("method", "PUBLISH")
     calendar.add("name", _plain(name))
     calendar.add("x-wr-calname", _plain(name))
-    calendar.add("refresh-interval", READ_AGAIN, parameters={"value": "DURATION"})
+    calendar.add("refresh-interval", REFRESH_INTERVAL, parameters={"value": "DURATION"})
     for entry in entries:
         calendar.add_component(_event(entry, now=now, address=address))
     return bytes(calendar.to_ical())

@@ -21,7 +21,7 @@ from migrations_app.web.access import require_right, uuid_in, uuids_in
 from migrations_app.web.clusters.register import start_scan
 from migrations_app.web.fleet.page import csv_answer, fleet_filters
 
-NAMED = 5
+MAX_NAMES = 5
 MOST_SCANS = 100
 """Maximum number of scans of one request; for more there is the scan of the whole fleet."""
 
@@ -44,11 +44,11 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
         )
     messages.success(request, sentence.format(done=done, key=key.strip(), value=value.strip()))
     if refused:
-        more = _(" and {count} more").format(count=len(refused) - NAMED) if len(refused) > NAMED else ""
+        more = _(" and {count} more").format(count=len(refused) - MAX_NAMES) if len(refused) > MAX_NAMES else ""
         messages.warning(
             request,
             _("Not changed, because their ARN differs: {names}{more}.").format(
-                names=", ".join(refused[:NAMED]), more=more
+                names=", ".join(refused[:MAX_NAMES]), more=more
             ),
         )
     return back_to_fleet(request)

@@ -40,7 +40,7 @@ KINDS = (
     ("email", "E-mail"),
 )
 BOXES = forms.CheckboxSelectMultiple
-SHOWN = 50
+MAX_DELIVERIES = 50
 
 
 class ChannelForm(forms.Form):
@@ -165,9 +165,9 @@ def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
 def _channels_page(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> HttpResponse:
     ask, after = _delivery_filters(request), request.GET.get("after", "")
     try:
-        page = delivery_page(ask, after=after, limit=SHOWN)
+        page = delivery_page(ask, after=after, limit=MAX_DELIVERIES)
     except InvalidInput:
-        page = delivery_page(ask, limit=SHOWN)
+        page = delivery_page(ask, limit=MAX_DELIVERIES)
     context = {
         "section": "settings",
         "form": form,

@@ -20,7 +20,7 @@ from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import APPROVE, OPERATE, STOP, person_of, require_right
-from migrations_app.web.command_forms import LONGEST, refused_on, text_in, version_in
+from migrations_app.web.command_forms import MAX_TEXT_LENGTH, refused_on, text_in, version_in
 from migrations_app.web.double_submit import require_confirmed
 from migrations_app.web.rollouts.page import rollout_page
 
@@ -175,7 +175,7 @@ def _approval(request: HttpRequest) -> ApprovalRequest:
     return ApprovalRequest(
         digest=form.get("digest", ""),
         nonce=form.get("nonce", ""),
-        accepted=tuple(form.getlist("accepted"))[:LONGEST],
+        accepted=tuple(form.getlist("accepted"))[:MAX_TEXT_LENGTH],
         reason=text_in(request, "reason"),
         typed=form.get("typed", ""),
     )
