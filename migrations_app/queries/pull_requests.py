@@ -13,7 +13,7 @@ from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_clusters
 
-MOST = 100
+MAX_REQUESTS = 100
 """Maximum number of listed requests of a cluster."""
 STATES = tuple(PullRequest.State.values)
 _NEWEST = orders({"made_at": SortColumn("made_at", datetime)}, SortColumn("pk", uuid.UUID, descending=True))["-made_at"]
@@ -64,7 +64,7 @@ def repository_rows() -> tuple[RepositoryRow, ...]:
 def requests_of(cluster_id: uuid.UUID) -> tuple[RequestRow, ...]:
     """The newest pull requests of a cluster, if the caller may see the cluster."""
     rows = PullRequest.objects.filter(cluster__in=visible_clusters().filter(pk=cluster_id)).defer("sealed")
-    return tuple(map(_row, rows[:MOST]))
+    return tuple(map(_row, rows[:MAX_REQUESTS]))
 
 
 def request_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[RequestRow]:

@@ -24,8 +24,8 @@ from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waivers import apply, from_stored
 
 ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
-PAGE = 50
-SPARK = 60
+PAGE_SIZE = 50
+SPARKLINE_POINTS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:
     return _with_content(snapshot_id).nodes()
 
 
-def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -> SnapshotPage:
+def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE_SIZE) -> SnapshotPage:
     """One page of a cluster's snapshots, newest first."""
     rows = Snapshot.objects.filter(cluster_id=cluster_id).order_by("-scanned_at", "-pk")
     keys = pagination.decode(after, (str, str))
@@ -172,7 +172,7 @@ def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -
     return SnapshotPage(tuple(_snapshot_row(row) for row in snapshots[:limit]), following)
 
 
-def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARK) -> tuple[tuple[datetime, int | None], ...]:
+def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARKLINE_POINTS) -> tuple[tuple[datetime, int | None], ...]:
     """The number of legacy objects in the newest snapshots, oldest first; None if they could not be counted.
 
     Snapshots of the former cluster of this registration are left out.

@@ -10,7 +10,7 @@ from migrations_app.queries.notifications.events import TOPICS, events_of
 from migrations_app.queries.visibility import sees_all, visible_campaigns, visible_texts
 from migrations_app.readiness.notification_events import EventFacts
 
-LOOKED_AT = 2000
+MAX_EVENTS_READ = 2000
 """Maximum number of events that one request reads, visible or not."""
 OWN_TO_A_CLUSTER = ("rollout", "journey")
 
@@ -20,7 +20,7 @@ def newest_news(cluster: uuid.UUID | None, *, limit: int) -> tuple[EventFacts, .
 
     With a cluster, events about all clusters are left out.
     """
-    rows = Outbox.objects.filter(topic__in=TOPICS).order_by("-pk")[:LOOKED_AT]
+    rows = Outbox.objects.filter(topic__in=TOPICS).order_by("-pk")[:MAX_EVENTS_READ]
     events = events_of(rows)
     if cluster is not None:
         events = [event for event in events if event["data"].get("cluster") == str(cluster)]

@@ -36,7 +36,7 @@ MOST_GROUPS = 50
 """Maximum number of groups that are listed, by name."""
 MOST_ROLLOUTS = 30
 """Maximum number of rollouts that are marked; the newest are kept."""
-BEFORE = 90
+DAYS_BEFORE = 90
 """Days before the window that are searched for the initial count."""
 FRESH = 1
 """Days before today to which a running scan may still write, if it began before midnight."""
@@ -168,7 +168,7 @@ class _Read:
     @cached_property
     def past(self) -> list[Day]:
         """Every day before the recent ones that can have an influence."""
-        return self._days(day__gte=self.today - timedelta(days=DAYS + BEFORE), day__lte=self.past_until)
+        return self._days(day__gte=self.today - timedelta(days=DAYS + DAYS_BEFORE), day__lte=self.past_until)
 
     def walk(self, registered: Mapping[str, date]) -> Iterable[tuple[Point, ...]]:
         """The points of each measure for these of the clusters."""

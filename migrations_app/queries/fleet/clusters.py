@@ -63,7 +63,7 @@ READ = (
     )),
 )  # fmt: skip
 """The columns that a row of the list needs."""
-PAGE = 60
+PAGE_SIZE = 60
 """Rows per page: a fleet of 50 fits on one page, and a page of a large fleet costs little more."""
 
 
@@ -158,7 +158,7 @@ class FleetPage:
     parts: Mapping[str, int] = field(default_factory=dict)
 
 
-def fleet_page(filters: FleetFilters, *, now: datetime, limit: int = PAGE) -> FleetPage:
+def fleet_page(filters: FleetFilters, *, now: datetime, limit: int = PAGE_SIZE) -> FleetPage:
     """One page of the fleet, in a few queries for any size."""
     base = _narrowed(filters, now=now)
     counted = _cells(base)

@@ -21,7 +21,7 @@ from migrations_app.readiness.waivers import WaiverRule
 
 WaiverState = Literal["active", "ended", "revoked"]
 STATES: tuple[WaiverState, ...] = ("active", "ended", "revoked")
-SOON = timedelta(days=14)
+SOON_PERIOD = timedelta(days=14)
 _MEMBERS = ClusterGroup.clusters.through
 
 
@@ -98,7 +98,7 @@ def waivers_in_sight() -> Q:
 
 def waiver_states(now: datetime) -> dict[str, int]:
     """The number of visible waivers in each state; active ones that end soon are counted as `ending` instead."""
-    soon = Q(ends_at__lte=now + SOON)
+    soon = Q(ends_at__lte=now + SOON_PERIOD)
     conditions = {
         "active": holding(now) & ~soon,
         "ending": holding(now) & soon,
@@ -210,5 +210,5 @@ def _row(row: Waiver, now: datetime) -> WaiverRow:
         revoked_by=row.revoked_by_name,
         state=state,
         days_left=left.days,
-        soon=state == "active" and left <= SOON,
+        soon=state == "active" and left <= SOON_PERIOD,
     )

@@ -24,7 +24,7 @@ from migrations_app.queries.rollouts.policies import approvals_required, policy_
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
-PAGE = 50
+PAGE_SIZE = 50
 MOST_WAITING = 100
 JOURNEY_GROUPS: dict[str, frozenset[str]] = {
     "planned": frozenset(PLANNED),
@@ -179,7 +179,7 @@ class JourneyDetail:
 
 
 def journey_page(
-    filters: JourneyFilters, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+    filters: JourneyFilters, *, after: str = "", limit: int = PAGE_SIZE, ordering: str = "-made_at"
 ) -> Page[JourneyRow]:
     """One page, in one of JOURNEY_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()

@@ -20,7 +20,7 @@ from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
-PAGE = 50
+PAGE_SIZE = 50
 MOST_WAITING = 100
 GROUPS: dict[str, frozenset[str]] = {
     "planned": frozenset(PLANNED),
@@ -95,7 +95,7 @@ class RolloutRow:
 
 
 def rollout_page(
-    filters: RolloutFilters, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+    filters: RolloutFilters, *, after: str = "", limit: int = PAGE_SIZE, ordering: str = "-made_at"
 ) -> Page[RolloutRow]:
     """One page, in one of ROLLOUT_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
