@@ -16,7 +16,7 @@ from migrations_app.actions.states import JournalEntry, Position
 from migrations_app.errors import Conflict
 
 HOUR = timedelta(hours=1)
-COUNTED = "delete"
+COUNTED_VERB = "delete"
 """The verb that the hourly limit counts: deletions cost capacity and cannot be undone."""
 
 

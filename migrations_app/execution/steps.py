@@ -54,11 +54,11 @@ def refuse_other_cluster(work: Execution, writer: Writer) -> None:
         raise RolloutHalted("other_cluster", "another cluster answers at this address", state="needs_attention")
 
 
-CONFLICTS = 5
+MAX_CONFLICTS = 5
 """How often a step is tried again after a concurrent write to its object (A18)."""
 DEADLINE_SECONDS = 30.0
-SPARE_SECONDS = 5.0
-LONGEST_PAUSE = 30.0
+MARGIN_SECONDS = 5.0
+MAX_RETRY_PAUSE = 30.0
 
 
 def make_request(work: Execution, writer: Writer, *, position: Position) -> bool:
@@ -98,12 +98,12 @@ def _send_request(work: Execution, writer: Writer, *, position: Position, tie: O
     if change is None:
         raise AssertionError("a step without a change sends nothing")
     body = request_body(change, tie, own=_own_marks(work))
-    work.refuse_short_lease(DEADLINE_SECONDS + SPARE_SECONDS)
+    work.refuse_short_lease(DEADLINE_SECONDS + MARGIN_SECONDS)
     work.reached("before_intent")
     intent = work.record_intent(step, change=change, tie=tie, body_digest=digest_of(body))
     began = time.monotonic()
     work.reached("after_intent")
-    if time.monotonic() - began > SPARE_SECONDS:
+    if time.monotonic() - began > MARGIN_SECONDS:
         # The process was suspended after the intent: another worker may be settling it. Nothing was sent yet.
         raise LeaseLost("the worker stalled between the intent and its request")
     sent = _send(work, writer, position=position, tie=tie, intent=intent)
@@ -176,7 +176,7 @@ def _source_difference(step: Step, writer: Writer) -> str:
 
 def _refuse_endless(work: Execution, position: Position) -> None:
     """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last refusal."""
-    if position.refusals < CONFLICTS:
+    if position.refusals < MAX_CONFLICTS:
         return
     status, reason = work.last_refusal(position.step)
     words = {
@@ -220,7 +220,7 @@ def _handle_refusal(work: Execution, step: Step, *, sent: WriteResult) -> None:
     if sent.status in (404, 409):
         return
     if sent.status == 429:
-        work.wait(min(sent.retry_after or 1.0, LONGEST_PAUSE))
+        work.wait(min(sent.retry_after or 1.0, MAX_RETRY_PAUSE))
         return
     raise RolloutHalted(f"refused_{sent.status}", f"{step.title}: {sent.message or sent.reason}")
 
