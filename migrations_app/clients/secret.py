@@ -6,12 +6,12 @@ from typing import NoReturn
 
 from migrations_app.redaction import replace
 
-LONGEST = 300
+MAX_LENGTH = 300
 _SPACES = re.compile(r"\s+")
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
 
 
-def clean(text: str, *, longest: int = LONGEST) -> str:
+def clean(text: str, *, longest: int = MAX_LENGTH) -> str:
     """The text on one line, shortened, with control characters as U+FFFD and anything that looks like a credential
     removed.
     """

@@ -34,7 +34,7 @@ from migrations_app.errors import ReadError, Unauthorized
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
-WHILE_BUSY: Final = 1.0
+BUSY_POLL_SECONDS: Final = 1.0
 """Seconds between two polls while all calls that the agent may have under way are taken."""
 _PIECE_PAUSE: Final = 0.1
 _PIECE_TRIES: Final = 4
@@ -137,7 +137,7 @@ class Agent:
                 self._seen.append(call.nonce)
                 self._count_calls(1)
                 pool.submit(self._serve, call)
-        if wait := agent_calls.wait or (WHILE_BUSY if not room else 0.0):
+        if wait := agent_calls.wait or (BUSY_POLL_SECONDS if not room else 0.0):
             self._stop.wait(min(wait, LONGEST_PAUSE))
 
     def _count_calls(self, change: int) -> None:

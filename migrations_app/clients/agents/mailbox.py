@@ -24,9 +24,9 @@ MOST_WAITING: Final = 32
 """The most calls that may wait for one agent."""
 MOST_PIECES: Final = 8
 """The most pieces of one answer that may wait for the worker; the agent waits with the next piece."""
-LEFT_OVER: Final = 5
+KEY_GRACE_SECONDS: Final = 5
 """Seconds from the end of a call until its keys expire."""
-CLOCKS_DIFFER: Final = 600.0
+MAX_CLOCK_SKEW_SECONDS: Final = 600.0
 """Seconds by which the clocks of a worker and of a web process may differ. If somebody copies a call and puts it into
 the broker again within them, the agent recognises it, and another session cannot decrypt it.
 """
@@ -93,7 +93,7 @@ class AgentMailbox:
 
     def post(self, call: AgentCall) -> None:
         """Leaves the call for the agent. Raises Unreachable if too many wait."""
-        lasts = int((call.seconds + LEFT_OVER) * 1000)
+        lasts = int((call.seconds + KEY_GRACE_SECONDS) * 1000)
         text = self.keys.seal(packed(call), owner=self.agent, field=f"call:{self.session}")
         self._command("SET", self._key(f"call:{call.nonce}"), "0", "PX", lasts)
         # The nonce is not encrypted, so that calls without a waiting worker are skipped.
@@ -123,7 +123,7 @@ class AgentMailbox:
     def _seconds_left(self, nonce: str) -> float:
         """Seconds left to the call by the broker's clock; 0 if no worker waits for it."""
         milliseconds = self._command("PTTL", self._key(f"call:{nonce}"))
-        return round(milliseconds / 1000 - LEFT_OVER, 3) if isinstance(milliseconds, int) else 0.0
+        return round(milliseconds / 1000 - KEY_GRACE_SECONDS, 3) if isinstance(milliseconds, int) else 0.0
 
     def awaits(self, nonce: str) -> bool:
         """Whether a worker still waits for the answer to that call."""
@@ -172,7 +172,7 @@ class AgentMailbox:
             return None
         # An old call was copied and put into the broker again.
         late = round(time.time() - call.until)
-        if call.nonce.encode() == nonce and late < CLOCKS_DIFFER:
+        if call.nonce.encode() == nonce and late < MAX_CLOCK_SKEW_SECONDS:
             return call
         log.warning("a call for an agent was dropped: it is over", extra={"agent": self.agent, "seconds": late})
         return None

@@ -156,8 +156,8 @@ def _documents(name: str, body: bytes) -> bytes:
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 MANIFEST_BYTES, TOKEN_BYTES = MIB, 64 * KIB
-REDIRECTS = 3
-SECONDS = 60.0
+MAX_REDIRECTS = 3
+TIMEOUT_SECONDS = 60.0
 """Time limit in seconds for the whole pull."""
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 _CHART = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
@@ -224,7 +224,7 @@ class _Pull:
     ends: float = 0.0
 
     def __post_init__(self) -> None:
-        self.ends = time.monotonic() + SECONDS
+        self.ends = time.monotonic() + TIMEOUT_SECONDS
 
     def manifest(self, tag: str) -> bytes:
         url = f"{self._root}/manifests/{tag}"
@@ -240,7 +240,7 @@ class _Pull:
 
     def blob(self, digest: str, *, most: int) -> bytes:
         url = f"{self._root}/blobs/{digest}"
-        for _ in range(REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             same_server = _origin(url) == _origin(self._root)
             http_answer = self._get(url, most=most, token=self.token if same_server else "")
             if http_answer.status not in (301, 302, 303, 307, 308):

@@ -113,7 +113,7 @@ def test_a_refusal_is_tried_again_with_the_same_id_and_no_redirect_is_followed(r
 def test_a_receiver_that_behaves_badly_costs_its_seconds_and_nothing_it_said_is_kept(
     receiver, monkeypatch, behave, code
 ):
-    monkeypatch.setattr(webhooks, "SECONDS", 1.0)
+    monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 1.0)
     add(receiver.url)
     receiver.answer = behave
     publish_event("scan.failed", "shop")
