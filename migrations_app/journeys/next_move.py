@@ -17,10 +17,10 @@ from migrations_app.journeys.states import StepState
 MoveKind = Literal["begin", "draft", "cover", "ask", "start", "scan", "finish", "fail", "stop", "watch", "tell"]
 """`draft` plans the rollout of the step, `cover` approves it by the journey's approval, `ask` asks people to approve
 it; `stop` pauses the journey without failing the step; `tell` waits for a person, `watch` for anything else."""
-PATIENCE = timedelta(minutes=30)
+PROOF_TIMEOUT = timedelta(minutes=30)
 """How long after its rollout a scan may fail to prove the step before the step fails."""
 WEIGHED_BEFORE = "weighed_before"
-SCAN_EVERY = timedelta(minutes=2)
+SCAN_INTERVAL = timedelta(minutes=2)
 """How often a scan is requested while a step waits for its proof."""
 
 
@@ -121,12 +121,12 @@ def _rollout_move(facts: StepFacts, *, now: datetime, settled: bool) -> Move:
     if rollout.state == "previewed":
         return _move_for_plan(rollout)
     if rollout.state == "succeeded":
-        return _move_by_evidence(facts, now=now, patience=PATIENCE)
+        return _move_by_evidence(facts, now=now, patience=PROOF_TIMEOUT)
     if rollout.state == "expired":
         if rollout.cause_code in REPLAN_CAUSES:
             return Move("draft", rollout.cause_code)
         if rollout.cause_code == NOTHING_TO_DO:
-            return _move_by_evidence(facts, now=now, patience=PATIENCE)
+            return _move_by_evidence(facts, now=now, patience=PROOF_TIMEOUT)
         return Move("fail", rollout.cause_code or "no_plan")
     return _MOVE_BY_STATE.get(rollout.state, Move("fail", f"rollout_{rollout.state}"))
 
@@ -159,5 +159,5 @@ def _move_by_evidence(facts: StepFacts, *, now: datetime, patience: timedelta | 
 
 
 def _scan_or(facts: StepFacts, *, now: datetime, otherwise: Move) -> Move:
-    due = facts.asked_at is None or facts.asked_at < facts.proof_since or now - facts.asked_at >= SCAN_EVERY
+    due = facts.asked_at is None or facts.asked_at < facts.proof_since or now - facts.asked_at >= SCAN_INTERVAL
     return Move("scan") if due else otherwise

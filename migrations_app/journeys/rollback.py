@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from migrations_app.journeys.evidence import StepEvidence
-from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_EVERY, RolloutFacts
+from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_INTERVAL, RolloutFacts
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
@@ -126,5 +126,5 @@ def _move_by_release(step: JourneyStep, facts: RollbackFacts, *, now: datetime) 
     evidence = facts.evidence
     if evidence is not None and evidence.release == facts.starts != step.release:
         return RollbackMove("undone", "seen")
-    due = facts.asked_at is None or facts.asked_at < facts.since or now - facts.asked_at >= SCAN_EVERY
+    due = facts.asked_at is None or facts.asked_at < facts.since or now - facts.asked_at >= SCAN_INTERVAL
     return RollbackMove("scan") if due else RollbackMove("tell", BACK_OUTSIDE)

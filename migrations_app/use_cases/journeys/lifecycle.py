@@ -14,7 +14,7 @@ from migrations_app.access import Person, may_start, may_stop
 from migrations_app.actions import states
 from migrations_app.errors import Conflict
 from migrations_app.journeys.deliveries import StepDone, paused_by_steps
-from migrations_app.journeys.plan import COMPOSER
+from migrations_app.journeys.plan import COMPOSER_VERSION
 from migrations_app.journeys.states import HOLDING, PLANNED, after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
@@ -60,7 +60,7 @@ def start_journey(
         refuse_stale_journey(loaded, version)
         then = after(loaded.progress, "start")
         refuse_expired(row)
-        if loaded.plan.composer != COMPOSER:
+        if loaded.plan.composer != COMPOSER_VERSION:
             raise Conflict("the journey was made by another release of karpdash; create a new one", code="expired")
         columns = {**starter_columns(person), "started_at": timezone.now()}
         refuse_changes()
