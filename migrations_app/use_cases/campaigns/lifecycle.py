@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Person, may_start, may_stop
-from migrations_app.campaigns.campaign_preview import PREVIEWER
+from migrations_app.campaigns.campaign_preview import PREVIEWER_VERSION
 from migrations_app.campaigns.states import UNSTARTED
 from migrations_app.errors import Conflict
 from migrations_app.models.campaign import Campaign, CampaignMember
@@ -50,7 +50,7 @@ def start_campaign(
         if loaded.row.state != "approved":
             raise Conflict(f"a campaign that is {loaded.row.state.replace('_', ' ')} cannot be started", code="moved")
         refuse_expired_campaign(loaded.row)
-        if loaded.plan.previewer != PREVIEWER:
+        if loaded.plan.previewer != PREVIEWER_VERSION:
             raise Conflict("the campaign was made by another release of karpdash; create a new one", code="expired")
         refuse_changes()
         refuse_unapproved(loaded, person)
