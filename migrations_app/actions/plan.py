@@ -15,7 +15,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
 from migrations_app.manifests import JsonMap
 
-PLANNER = 1
+PLANNER_VERSION = 1
 """Incremented whenever the meaning of a plan changes: plans with another number are never executed."""
 LIFETIME_SECONDS = 4 * 3600
 MOST_STEPS = 2000
@@ -116,7 +116,7 @@ class Plan(ActionValue, frozen=True):
     snapshot: str
     policy: int
     """Number of the cluster's policy under which the plan was made."""
-    planner: int = PLANNER
+    planner: int = PLANNER_VERSION
     made_at: str = ""
     expires_at: str = ""
 

@@ -23,7 +23,7 @@ from migrations_app.manifests import JsonMap
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
 SOURCES = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
 """Kinds that are converted but not written. Each step reads their objects again before its request."""
-WARNINGS_SAID = 3
+MAX_WARNINGS_SHOWN = 3
 
 action = Action(
     __name__,
@@ -137,8 +137,8 @@ def _nodes(inventory: Inventory, successor: Successor) -> str:
 
 
 def _warnings(successor: Successor) -> tuple[str, ...]:
-    more = len(successor.warnings) - WARNINGS_SAID
-    return (*successor.warnings[:WARNINGS_SAID], f"and {more} more warnings of the conversion" if more > 0 else "")
+    more = len(successor.warnings) - MAX_WARNINGS_SHOWN
+    return (*successor.warnings[:MAX_WARNINGS_SHOWN], f"and {more} more warnings of the conversion" if more > 0 else "")
 
 
 @action.foresee

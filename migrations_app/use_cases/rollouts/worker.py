@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.actions import states
-from migrations_app.actions.plan import PLANNER, Plan, stored_digest
+from migrations_app.actions.plan import PLANNER_VERSION, Plan, stored_digest
 from migrations_app.actions.states import WORKING
 from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
@@ -102,7 +102,7 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
 
 def _refuse_unapproved_plan(row: Rollout, plan: Plan) -> None:
     """Raises RolloutHalted for a plan of another planner version, or a plan that differs from the approved one."""
-    if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
+    if plan.planner != PLANNER_VERSION or stored_digest(bytes(row.plan)) != row.digest:
         raise RolloutHalted("strange_plan", "the plan differs from the approved one", state="needs_attention")
 
 
