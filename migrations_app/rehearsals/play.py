@@ -26,7 +26,7 @@ from migrations_app.twin.server import Twin
 
 POLL_SECONDS = 5.0
 """Simulated seconds between two reads of a gate. Reads that cannot find a change are skipped."""
-LONGEST = timedelta(days=14)
+MAX_SIMULATED_TIME = timedelta(days=14)
 """A rehearsal is given up after this simulated time."""
 OLD = "Provisioner/"
 UNTRACKED = (
@@ -148,8 +148,10 @@ def play_with(
     stopped = None
     while (position := work.position()) is not None:
         check()
-        if stage.clock.now() - stage.began > LONGEST:
-            stopped = _stop(position, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
+        if stage.clock.now() - stage.began > MAX_SIMULATED_TIME:
+            stopped = _stop(
+                position, "too_long", words=f"not over after {MAX_SIMULATED_TIME.days} days: {work.waits_for}"
+            )
             break
         try:
             moved = not _begins_to_wait(work, stage, position=position) and carry_out(work, writer, position=position)
