@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 REMOVED = "(removed)"
-LONGEST = 2000
+MAX_TEXT_LENGTH = 2000
 """Maximum number of characters that are kept of a text."""
-DEEPEST = 40
+MAX_DEPTH = 40
 Substitute = Callable[[str], str]
 """A function that returns the replacement of a secret."""
 
@@ -170,12 +170,12 @@ def is_whole(tree: Any) -> bool:  # noqa: ANN401 - any JSON
         return all(map(is_whole, tree.values()))
     if isinstance(tree, list):
         return all(map(is_whole, tree))
-    return not isinstance(tree, str) or (REMOVED not in tree and len(tree) < LONGEST)
+    return not isinstance(tree, str) or (REMOVED not in tree and len(tree) < MAX_TEXT_LENGTH)
 
 
-def redacted(tree: Any, *, by: str = REMOVED, longest: int = LONGEST, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
+def redacted(tree: Any, *, by: str = REMOVED, longest: int = MAX_TEXT_LENGTH, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
     """A copy of the tree without secrets, found by name or format; each text is cut to `longest` characters."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return by
     if isinstance(tree, dict):
         return {
