@@ -41,12 +41,12 @@ from migrations_app.queries.audit.events import (
 )
 
 STREAM = "text/event-stream"
-WAITERS = 2
+MAX_WAITERS = 2
 """Maximum number of requests of one web process that wait at a time; it has eight threads."""
 LONGEST_WAIT = 20
 PAUSE = 5
 """Seconds until the next request of a client that found no place to wait, or did not want to wait."""
-places = threading.BoundedSemaphore(WAITERS)
+places = threading.BoundedSemaphore(MAX_WAITERS)
 pause = time.sleep
 LAST_ID = OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, HEADER, description="As `cursor`, of an event stream.")
 
