@@ -5,7 +5,7 @@ from celery.worker.worker import SHUTDOWN_SOCKET_TIMEOUT
 from django.db import connection
 
 from karpdash.processes.queues import KILL_AFTER, LAST_SECONDS, SOFT_STOP
-from karpdash.processes.supervise import GRACE
+from karpdash.processes.supervise import STOP_SECONDS
 from migrations_app.use_cases.runtime import heartbeat
 
 NAME = "scan@here"
@@ -15,7 +15,7 @@ ENDING = 15
 
 def test_the_grace_period_holds_all_that_a_stop_may_wait_for():  # R28
     assert LAST_SECONDS >= 2 * heartbeat.MAX_DATABASE_WAIT_SECONDS + SHUTDOWN_SOCKET_TIMEOUT
-    assert GRACE >= SOFT_STOP + KILL_AFTER + LAST_SECONDS + ENDING
+    assert STOP_SECONDS >= SOFT_STOP + KILL_AFTER + LAST_SECONDS + ENDING
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no lock of the whole database")
