@@ -87,10 +87,10 @@ def _approve(decision: WaitingDecision, person: Person, *, request: TogetherRequ
         return
     accepted = request.accepted.get(str(decision.rollout), ())
     # The person typed the campaign's name, once for all plans; the approval needs the cluster's name.
-    yes = ApprovalRequest(
+    approval_request = ApprovalRequest(
         digest=decision.digest, nonce=decision.nonce, accepted=accepted, reason=request.note, typed=decision.cluster
     )
-    approvals.approve(decision.rollout, person, yes=yes, by=by)
+    approvals.approve(decision.rollout, person, approval_request=approval_request, by=by)
 
 
 def _carry_out(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:

@@ -200,12 +200,12 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     state = row.state
     risk = risk_of(row.risk)
     author, waits = row.author_id or 0, state == "awaiting_approval"
-    yes = may_approve(person, author=author, makers=makers_of(author) if waits else (), risk=risk, now=now)
+    refusal = may_approve(person, author=author, makers=makers_of(author) if waits else (), risk=risk, now=now)
     alone = may_break_glass(person, now=now)
     done_already = any(approval.by == person.name for approval in detail.approvals)
     return AllowedActions(
         ask=_when(state == "previewed", may_prepare(person)),
-        approve=(_("you have approved it") if done_already else _when(waits, yes) or why_not_approve(row.id))
+        approve=(_("you have approved it") if done_already else _when(waits, refusal) or why_not_approve(row.id))
         if waits
         else None,
         alone=(_when(waits, alone) or why_not_approve(row.id)) if waits and "break_glass" in person.rights else None,
@@ -219,7 +219,7 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
             state in ("previewed", "awaiting_approval", "approved"),
             None if "approve" in person.rights else may_prepare(person),
         ),
-        sign_in_again=waits and yes is not None and yes.code == "sign_in_again",
+        sign_in_again=waits and refusal is not None and refusal.code == "sign_in_again",
     )
 
 

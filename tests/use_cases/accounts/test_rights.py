@@ -53,9 +53,12 @@ def again(who):
 def test_an_approver_approves_in_their_group_alone(clusters):
     ben = holding("ben", "approver")
     own, foreign = (a_rollout(cluster, state="awaiting_approval", author=user(f"a-{cluster}")) for cluster in clusters)
-    assert approvals.approve(own.pk, person(ben), yes=approval_request(own), by=actor(ben)).state == "approved"
+    assert (
+        approvals.approve(own.pk, person(ben), approval_request=approval_request(own), by=actor(ben)).state
+        == "approved"
+    )
     with pytest.raises(PermissionDenied):
-        approvals.approve(foreign.pk, person(ben), yes=approval_request(foreign), by=actor(ben))
+        approvals.approve(foreign.pk, person(ben), approval_request=approval_request(foreign), by=actor(ben))
 
 
 def test_a_yes_stops_counting_when_the_role_is_taken_back(clusters):

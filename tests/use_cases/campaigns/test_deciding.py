@@ -119,8 +119,8 @@ def test_a_warning_is_accepted_by_the_approver_who_ticks_it(ada, cleo):
         stage.approved(row, ada, [cleo])
     assert (refused.value.code, refused.value.where) == ("not_accepted", "accepted")
     row.refresh_from_db()
-    yes = stage.approval_for(row, accepted=("controller_permitted",))
-    approvals.approve_campaign(row.pk, person(cleo), yes=yes, by=actor(cleo))
+    approval_request = stage.approval_for(row, accepted=("controller_permitted",))
+    approvals.approve_campaign(row.pk, person(cleo), approval_request=approval_request, by=actor(cleo))
     row.refresh_from_db()
     assert row.state == "approved"
     assert json.loads(AuditEvent.objects.get(verb="campaign.yes").detail)["accepted"] == ["controller_permitted"]

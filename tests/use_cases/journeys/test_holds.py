@@ -207,10 +207,12 @@ class TestJourneys:
         stage.advanced(row, 3)
         made = newest(row, "hold")
         assert made.state == "awaiting_approval"
-        yes = approvals.ApprovalRequest(digest=made.digest, nonce=made.nonce)
-        code = refusal(PermissionDenied, approvals.approve, made.pk, person(ada), yes=yes, by=actor(ada))
+        approval_request = approvals.ApprovalRequest(digest=made.digest, nonce=made.nonce)
+        code = refusal(
+            PermissionDenied, approvals.approve, made.pk, person(ada), approval_request=approval_request, by=actor(ada)
+        )
         assert code in ("second_person", "forbidden")
-        approvals.approve(made.pk, person(cleo), yes=yes, by=actor(cleo))
+        approvals.approve(made.pk, person(cleo), approval_request=approval_request, by=actor(cleo))
         stage.advanced(row)
         made.refresh_from_db()
         assert made.state == "running"

@@ -198,7 +198,7 @@ def test_a_policy_demands_it_before_approval_and_start(ada):  # A46
     cleo = user("cleo", APPROVE)
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.approve(row.pk, person(cleo), yes=approval_request(row), by=actor(cleo))
+        flow.approve(row.pk, person(cleo), approval_request=approval_request(row), by=actor(cleo))
     assert (caught.value.code, Rollout.objects.get().approvals.count()) == ("rehearsal_missing", 0)
     Rollout.objects.update(state="approved")
     an_approval(row, cleo)
@@ -273,7 +273,7 @@ def test_in_an_emergency_it_is_demanded_too(ada):  # A46
     eve = user("eve", APPROVE, "break_glass")
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.break_glass(row.pk, person(eve), yes=approval_request(row, reason="fire"), by=actor(eve))
+        flow.break_glass(row.pk, person(eve), approval_request=approval_request(row, reason="fire"), by=actor(eve))
     assert caught.value.code == "rehearsal_missing"
 
 
