@@ -180,6 +180,6 @@ def test_the_nodes_of_a_cluster_are_rolled(browse, alpha, approver):
     expect(page.get_by_role("heading", name="Succeeded")).to_be_visible()
     assert (
         alpha.admin.items("/api/v1/nodes"),
-        [approval_request.approver_name for approval_request in Approval.objects.all()],
+        [approval.approver_name for approval in Approval.objects.all()],
     ) == ([], ["cleo"])
     assert (len(ada.made), len(cleo.made)) == (7, 3), (ada.made, cleo.made)

@@ -24,8 +24,8 @@ MAX_EVENTS_PER_ADDRESS = 10
 MAX_EVENTS = 100
 REFUSAL_EVENT = "sign_in.refused"
 MAX_WRONG_PASSWORDS = 50
-"""Number of wrong passwords from one address in WRONG_PASSWORD_WINDOW, for any names, after which each attempt waits for
-LOCKOUT_PAUSE.
+"""Number of wrong passwords from one address in WRONG_PASSWORD_WINDOW, for any names, after which each attempt waits
+for LOCKOUT_PAUSE.
 """
 WRONG_PASSWORD_WINDOW = timedelta(minutes=15)
 LOCKOUT_PAUSE = timedelta(seconds=5)

@@ -32,24 +32,24 @@ PREVIEW_LOST_AFTER = timedelta(minutes=1)
 
 def advance_campaign(campaign_id: uuid.UUID) -> CampaignWorkToEnqueue:
     """Makes the moves that are due, and returns the work to enqueue."""
-    woken = CampaignWorkToEnqueue()
+    to_enqueue = CampaignWorkToEnqueue()
     try:
         loaded = load_campaign(campaign_id)
         if loaded.row.state == "draft":
             compose_campaign(campaign_id)
         if loaded.row.state not in ("running", "paused"):
-            return woken
+            return to_enqueue
         for move in next_moves(campaign_facts(loaded), now=timezone.now()):
-            make_campaign_move(loaded, move, woken=woken)
+            make_campaign_move(loaded, move, to_enqueue=to_enqueue)
     except NotFound:
         log.info("the campaign is gone", extra={"campaign": str(campaign_id)})
     except Conflict as moved:
         log.info("the campaign was changed meanwhile", extra={"campaign": str(campaign_id), "code": moved.code})
-        woken.again = moved.code == "moved"
+        to_enqueue.again = moved.code == "moved"
     except (OperationalError, InterfaceError):
         log.exception("database failed", extra={"campaign": str(campaign_id)})
         connection.close_if_unusable_or_obsolete()
-    return woken
+    return to_enqueue
 
 
 def campaigns_to_enqueue() -> list[uuid.UUID]:

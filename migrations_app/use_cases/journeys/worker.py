@@ -89,12 +89,12 @@ def _advance_under_lease(journey_id: uuid.UUID, fence: LeaseToken) -> WorkToEnqu
             _reset_attempts(loaded.row)
             return WorkToEnqueue()
         try:
-            woken = _advance_step(loaded, fence)
+            to_enqueue = _advance_step(loaded, fence)
         except NOT_A_CRASH:
             _reset_attempts(loaded.row)
             raise
         _reset_attempts(loaded.row)
-        return woken
+        return to_enqueue
     finally:
         with suppress(OperationalError, InterfaceError):
             lease.release(fence)

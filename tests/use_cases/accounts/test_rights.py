@@ -105,17 +105,17 @@ def test_a_rollout_halts_when_whoever_started_it_may_not_any_more(clusters):
 def test_what_is_seen(clusters):
     own, foreign = clusters
     ben = holding("ben", "viewer")
-    standing = permissions_of(again(ben))
-    with visibility_scope(VisibilityScope(standing)):
+    permissions = permissions_of(again(ben))
+    with visibility_scope(VisibilityScope(permissions)):
         assert list(visible_clusters()) == [own]
         with pytest.raises(NotFound):
             cluster_head(foreign.pk, now=timezone.now())
     with visibility_scope(NOTHING):
         assert not visible_clusters().exists()
     assert visible_clusters().count() == 2
-    assert subject_of("cluster", own.pk, standing=standing) == own.pk
+    assert subject_of("cluster", own.pk, permissions=permissions) == own.pk
     with pytest.raises(NotFound):
-        subject_of("cluster", foreign.pk, standing=standing)
+        subject_of("cluster", foreign.pk, permissions=permissions)
 
 
 def test_the_inbox_holds_what_the_approver_may_approve(clusters):

@@ -290,7 +290,7 @@ def test_the_campaign_is_held_before_its_journeys_and_the_log(ada, cleo, three):
     stage.advanced(row, 1)
     move = CampaignMove("prepare", str(stage.member(row, "blue").pk))
     with CaptureQueriesContext(connection) as asked:
-        make_campaign_move(load_campaign(row.pk), move, woken=CampaignWorkToEnqueue())
+        make_campaign_move(load_campaign(row.pk), move, to_enqueue=CampaignWorkToEnqueue())
     written = [
         one["sql"].split('"')[1] for one in asked.captured_queries if one["sql"].startswith(("UPDATE", "INSERT"))
     ]
