@@ -125,9 +125,9 @@ def _visibility(request: HttpRequest, named: Mapping[str, Any]) -> VisibilitySco
     """Returns the user's visibility scope with the cluster that the URL names. Raises NotFound if that cluster is not
     visible (T11).
     """
-    standing = permissions_of(request.user)
+    permissions = permissions_of(request.user)
     subject = next(((kind, named[name]) for name, kind in SUBJECTS.items() if name in named), None)
-    return VisibilityScope(standing, subject_of(*subject, standing=standing) if subject else None)
+    return VisibilityScope(permissions, subject_of(*subject, permissions=permissions) if subject else None)
 
 
 def _require(request: HttpRequest, right: str, *others: str) -> None:

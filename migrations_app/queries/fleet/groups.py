@@ -41,7 +41,7 @@ def groups_in_sight(column: str = "pk") -> Q:
     """Filter for rows that name a group: the groups over which the caller has the right to view."""
     if sees_all():
         return Q()
-    return Q(**{f"{column}__in": current_scope().standing.groups_with("view")})
+    return Q(**{f"{column}__in": current_scope().permissions.groups_with("view")})
 
 
 def group_page(*, after: str = "", limit: int = 100) -> Page[GroupRow]:
