@@ -13,7 +13,7 @@ from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, query_params
-from migrations_app.api.journeys.shapes import CheckSeenSerializer, DifferenceSerializer
+from migrations_app.api.journeys.serializers import CheckSeenSerializer, DifferenceSerializer
 from migrations_app.queries.campaigns.campaigns import campaign_row
 from migrations_app.queries.campaigns.pending_decisions import MOST_ON_A_PAGE, WaitingDecision, waiting_in
 

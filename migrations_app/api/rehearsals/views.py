@@ -14,7 +14,7 @@ from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.api.plans import PLAN
-from migrations_app.api.rehearsals.shapes import (
+from migrations_app.api.rehearsals.serializers import (
     NewRehearsalSerializer,
     RehearsalListSerializer,
     RehearsalQuerySerializer,

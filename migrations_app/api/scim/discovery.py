@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.scim.frame import ScimEndpoint, ScimError
+from migrations_app.api.scim.endpoint import ScimEndpoint, ScimError
 from migrations_app.api.scim.lists import MOST_LISTED, ListQuery, list_body
 from migrations_app.manifests import JsonMap
 

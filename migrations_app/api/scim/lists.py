@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.endpoint import ScimError
 from migrations_app.api.scim.paths import plain_name, read_filter
 from migrations_app.manifests import JsonMap
 

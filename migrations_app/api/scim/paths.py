@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.endpoint import ScimError
 
 CORE = ("urn:ietf:params:scim:schemas:core:2.0:user:", "urn:ietf:params:scim:schemas:core:2.0:group:")
 LONGEST_FILTER = 2000

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.endpoint import ScimError
 from migrations_app.api.scim.paths import plain_name, read_path
 from migrations_app.manifests import JsonMap
 from migrations_app.use_cases.accounts.directory_people import PersonAttributes
