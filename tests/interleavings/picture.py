@@ -130,7 +130,7 @@ class _PlainState:
                 held = self._now.lease
                 return bool(held and held.token == value.token)
             case ExecutionContext():
-                return self.value(value.row), self.value(value.fence)
+                return self.value(value.row), self.value(value.lease_token)
             case Position():
                 opened = self.value(value.open)
                 return value.step.id, value.phase, opened, value.refusals, value.in_doubt, value.skipped

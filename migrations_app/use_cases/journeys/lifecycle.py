@@ -251,10 +251,12 @@ def void_journeys(cluster_id: uuid.UUID) -> None:
             stop_resuming(load(pk, lock=True), by=WORKER, code="cluster_changed")
 
 
-def pause_for_person(loaded: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
+def pause_for_person(
+    loaded: LoadedJourney, code: str, *, words: str = "", lease_token: LeaseToken | None = None
+) -> None:
     """Pauses a running journey because a person has to decide, and notifies people."""
     event = JourneyEvent(
-        verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence
+        verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", lease_token=lease_token
     )  # fmt: skip
     store(loaded, after(loaded.progress, "pause"), event=event, columns=cause_columns(code, words))
 

@@ -37,7 +37,7 @@ reached: Callable[[str], None] = _nothing
 class JourneyEvent:
     """An event for the audit log: its verb, its actor, a stable code, and text for the page.
 
-    `tells` is the topic of a notification, empty for none. `fence` is the fencing token of a worker.
+    `tells` is the topic of a notification, empty for none. `lease_token` is the fencing token of a worker.
     """
 
     verb: str
@@ -46,7 +46,7 @@ class JourneyEvent:
     words: str = ""
     step: str = ""
     tells: str = ""
-    fence: LeaseToken | None = None
+    lease_token: LeaseToken | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -115,8 +115,8 @@ def store(
     reached("before_store")
     changed = {"state": then.state, "version": loaded.row.version + 1, "changed_at": now, **(columns or {})}
     with transaction.atomic():
-        if event.fence is not None:
-            lease.check(event.fence)
+        if event.lease_token is not None:
+            lease.check(event.lease_token)
         same = Journey.objects.filter(pk=loaded.row.pk, state=loaded.row.state, version=loaded.row.version)
         if not same.update(**changed):
             raise Conflict("the journey was changed meanwhile", code="moved")

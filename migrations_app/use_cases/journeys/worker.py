@@ -58,8 +58,8 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> WorkToEnqueue:
             return prepare_journey(loaded)
         if loaded.row.state != "running":
             return WorkToEnqueue()
-        fence = lease.acquire(loaded.row.cluster_id, holder)
-        return _advance_under_lease(journey_id, fence) if fence is not None else WorkToEnqueue()
+        lease_token = lease.acquire(loaded.row.cluster_id, holder)
+        return _advance_under_lease(journey_id, lease_token) if lease_token is not None else WorkToEnqueue()
     except LeaseLost:
         log.warning("lease lost", extra={"journey": str(journey_id)})
     except Conflict as moved:
@@ -77,19 +77,19 @@ def _advance_hold(journey_id: uuid.UUID) -> WorkToEnqueue:
     return advance_hold(journey_id, resume_now=partial(resume_now, by=WORKER))
 
 
-def _advance_under_lease(journey_id: uuid.UUID, fence: LeaseToken) -> WorkToEnqueue:
+def _advance_under_lease(journey_id: uuid.UUID, lease_token: LeaseToken) -> WorkToEnqueue:
     try:
         # Read again under the lease: the previous holder may have changed the journey.
         loaded = load(journey_id)
         if loaded.row.state != "running":
             return WorkToEnqueue()
-        _count_attempt(loaded.row, fence)
+        _count_attempt(loaded.row, lease_token)
         if loaded.row.worker_attempts > MOST_WORKERS_LOST:
-            pause_for_person(loaded, "worker_lost", fence=fence)
+            pause_for_person(loaded, "worker_lost", lease_token=lease_token)
             _reset_attempts(loaded.row)
             return WorkToEnqueue()
         try:
-            to_enqueue = _advance_step(loaded, fence)
+            to_enqueue = _advance_step(loaded, lease_token)
         except NOT_A_CRASH:
             _reset_attempts(loaded.row)
             raise
@@ -97,13 +97,13 @@ def _advance_under_lease(journey_id: uuid.UUID, fence: LeaseToken) -> WorkToEnqu
         return to_enqueue
     finally:
         with suppress(OperationalError, InterfaceError):
-            lease.release(fence)
+            lease.release(lease_token)
 
 
-def _count_attempt(row: Journey, fence: LeaseToken) -> None:
+def _count_attempt(row: Journey, lease_token: LeaseToken) -> None:
     """Counts the attempt before the work, so that work that crashes its worker each time ends (R36)."""
     with transaction.atomic():
-        lease.check(fence)
+        lease.check(lease_token)
         Journey.objects.filter(pk=row.pk).update(worker_attempts=F("worker_attempts") + 1)
     row.worker_attempts += 1
 
@@ -116,28 +116,28 @@ def _reset_attempts(row: Journey) -> None:
         Journey.objects.filter(pk=row.pk).update(worker_attempts=0)
 
 
-def _advance_step(loaded: LoadedJourney, fence: LeaseToken) -> WorkToEnqueue:
+def _advance_step(loaded: LoadedJourney, lease_token: LeaseToken) -> WorkToEnqueue:
     """Makes one move of the current step."""
     if everything_stopped():
-        pause_for_person(loaded, "kill_switch", fence=fence)
+        pause_for_person(loaded, "kill_switch", lease_token=lease_token)
         return WorkToEnqueue()
     if delivery_lag.why_blocked():
-        pause_for_person(loaded, "audit", fence=fence)
+        pause_for_person(loaded, "audit", lease_token=lease_token)
         return WorkToEnqueue()
     current = loaded.current
     if current is None:
-        event = JourneyEvent(verb="journey.succeeded", by=WORKER, tells="journey.completed", fence=fence)
+        event = JourneyEvent(verb="journey.succeeded", by=WORKER, tells="journey.completed", lease_token=lease_token)
         ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
         store(loaded, after(loaded.progress, "complete"), event=event, columns=ended)
         return WorkToEnqueue()
     if current.state == "undoing":
-        return step_rollback.advance_back(loaded, current, fence=fence)
+        return step_rollback.advance_back(loaded, current, lease_token=lease_token)
     view = _step_state(loaded, current)
     move = next_move(definition(current), view, now=timezone.now())
     proof: dict[str, Any] = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
     if move.code == WEIGHED_BEFORE:
         proof |= advance_decisions.words_of(loaded.row)
-    return make_move(loaded, current, move=move, proof=proof, fence=fence)
+    return make_move(loaded, current, move=move, proof=proof, lease_token=lease_token)
 
 
 def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepFacts:

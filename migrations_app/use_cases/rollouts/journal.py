@@ -58,7 +58,7 @@ class ExecutionContext:
 
     row: Rollout
     plan: Plan
-    fence: LeaseToken
+    lease_token: LeaseToken
     actor: Actor
 
     @property
@@ -108,7 +108,7 @@ class ExecutionContext:
 
     def refuse_short_lease(self, seconds: float) -> None:
         """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
-        if not lease.is_valid_for(self.fence, seconds) and not lease.renew(self.fence):
+        if not lease.is_valid_for(self.lease_token, seconds) and not lease.renew(self.lease_token):
             raise LeaseLost("the lease has expired")
 
     def note(self, **columns: object) -> None:
@@ -155,7 +155,7 @@ def record_intent(
     Raises StopRequested, LeaseLost, RolloutHalted and database errors; the request must not be sent then.
     """
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         refuse_if_stopped(work)
         if skip_asked(work, step):
             # The rollout's row is locked: a person skipped the node since it was read.
@@ -165,7 +165,7 @@ def record_intent(
             rollout=work.row,
             step=step.id,
             number=number,
-            fence=work.fence.token,
+            fence=work.lease_token.token,
             verb=change.verb,
             path=change.path,
             body_digest=body_digest,
@@ -191,7 +191,7 @@ def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: AttemptO
     Raises Conflict if the outcome is settled already.
     """
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         changed = Attempt.objects.filter(pk=attempt_id, outcome__in=("", Attempt.Outcome.UNKNOWN)).update(
             outcome=outcome.outcome,
             status=outcome.status,
@@ -217,14 +217,14 @@ def record_skipped(
     `outcome` is `applied` if an earlier request of the step took effect although it was refused or given up.
     """
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         now = timezone.now()
         number = Attempt.objects.filter(rollout=work.row, step=step.id).count() + 1
         attempt = Attempt.objects.create(
             rollout=work.row,
             step=step.id,
             number=number,
-            fence=work.fence.token,
+            fence=work.lease_token.token,
             verb=verb,
             path=step.change.path if step.change else "",
             body_digest="",
@@ -241,7 +241,7 @@ def record_skipped(
 def note(work: ExecutionContext, **columns: object) -> None:
     """Writes columns other than the state. Raises LeaseLost: a worker without its lease writes nothing (A14)."""
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         Rollout.objects.filter(pk=work.row.pk).update(**columns)
     for name, value in columns.items():
         setattr(work.row, name, value)
@@ -254,7 +254,7 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
     """Stores the counters for the charts of the run page, at most once in SAMPLE_EVERY. Raises LeaseLost."""
     now = timezone.now()
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         _remember(work.row, counters)
         last = RolloutSample.objects.filter(rollout=work.row).order_by("-pk").values_list("taken_at", flat=True).first()
         if last is not None and now - last < SAMPLE_EVERY:

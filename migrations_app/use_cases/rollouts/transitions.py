@@ -57,7 +57,7 @@ def transition(
     *,
     by: Actor,
     cause: TransitionCause | None = None,
-    fence: LeaseToken | None = None,
+    lease_token: LeaseToken | None = None,
     **columns: object,
 ) -> int:
     """Changes the state and returns the row's new version; `row` is updated as well. `columns` change with the state.
@@ -78,8 +78,8 @@ def transition(
         **columns,
     }
     with transaction.atomic():
-        if fence is not None:
-            lease.check(fence)
+        if lease_token is not None:
+            lease.check(lease_token)
         same = Rollout.objects.filter(pk=row.pk, state=row.state, version=row.version)
         if not same.update(**changed):
             raise Conflict("the rollout was changed meanwhile", code="moved")

@@ -56,9 +56,9 @@ def work() -> ExecutionContext:
         made_at=now,
         expires_at=now + timedelta(hours=4),
     )
-    fence = lease.acquire(cluster.pk, "w-1")
-    assert fence is not None
-    return ExecutionContext(row=row, plan=plan, fence=fence, actor=WORKER)
+    lease_token = lease.acquire(cluster.pk, "w-1")
+    assert lease_token is not None
+    return ExecutionContext(row=row, plan=plan, lease_token=lease_token, actor=WORKER)
 
 
 def intend(work: ExecutionContext):

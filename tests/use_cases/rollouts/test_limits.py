@@ -170,6 +170,6 @@ def test_a_message_that_comes_thrice_changes_nothing_more(server, cluster, compl
 def test_nobody_works_at_a_cluster_that_somebody_holds(server, cluster):  # A13
     target, read = node(server)
     row = rollout(cluster, tainting(target, read))
-    fence = lease.acquire(cluster.pk, "other")
+    lease_token = lease.acquire(cluster.pk, "other")
     assert (worker.advance(row.pk, holder="w"), outcomes(row)) == (False, [])
-    lease.release(fence)
+    lease.release(lease_token)

@@ -129,9 +129,9 @@ def _work(row: uuid.UUID, *, point: str, nth: int, how: signal.Signals) -> None:
     request.DEADLINE_SECONDS, request.MARGIN_SECONDS = DEADLINE, SPARE
     left, renewal, renew = nth, threading.Lock(), lease.renew
 
-    def renew_alone(fence: lease.LeaseToken) -> bool:
+    def renew_alone(lease_token: lease.LeaseToken) -> bool:
         with renewal:
-            return renew(fence)
+            return renew(lease_token)
 
     def reached(name: str) -> None:
         nonlocal left

@@ -80,7 +80,9 @@ class RunWatch:
 
     def _ends(self) -> str:
         try:
-            if not lease.is_valid_for(self.work.fence, DEADLINE_SECONDS) and not lease.renew(self.work.fence):
+            if not lease.is_valid_for(self.work.lease_token, DEADLINE_SECONDS) and not lease.renew(
+                self.work.lease_token
+            ):
                 return "another worker took over"
             with transaction.atomic():
                 journal.refuse_if_stopped(self.work)
