@@ -130,9 +130,11 @@ class RehearsalExecution:
         self.waits_for = words
         return False
 
-    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
+    def record_intent(
+        self, step: Step, *, change: PlannedRequest, object_version: ObjectVersion, body_digest: str
+    ) -> Intent:
         del body_digest
-        line = self._line(step, change.verb, uid=tie.uid)
+        line = self._line(step, change.verb, uid=object_version.uid)
         if change.verb == COUNTED_VERB:
             self._deletions.append(line)
         return Intent(line.pk, len(self._lines[step.id]))

@@ -93,7 +93,14 @@ class _PlainState:
 
     def letters(self) -> list[Any]:
         return [
-            (one.rollout, one.step, one.number, self.value(one.tie), self.value(one.answer), one.sender.letter is one)
+            (
+                one.rollout,
+                one.step,
+                one.number,
+                self.value(one.object_version),
+                self.value(one.answer),
+                one.sender.letter is one,
+            )
             for one in self._stage.letters
             if one.answer is None or one.sender.letter is one
         ]

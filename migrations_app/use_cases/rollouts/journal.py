@@ -120,8 +120,10 @@ class ExecutionContext:
     def report_waiting(self, words: str) -> bool:
         return report_waiting(self, words)
 
-    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
-        return record_intent(self, step, change=change, tie=tie, body_digest=body_digest)
+    def record_intent(
+        self, step: Step, *, change: PlannedRequest, object_version: ObjectVersion, body_digest: str
+    ) -> Intent:
+        return record_intent(self, step, change=change, object_version=object_version, body_digest=body_digest)
 
     def record_outcome(self, attempt_id: int, outcome: AttemptOutcome) -> None:
         record_outcome(self, attempt_id, outcome=outcome)
@@ -148,7 +150,7 @@ def lines(rollout_id: uuid.UUID) -> list[Attempt]:
 
 
 def record_intent(
-    work: ExecutionContext, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str
+    work: ExecutionContext, step: Step, *, change: PlannedRequest, object_version: ObjectVersion, body_digest: str
 ) -> Intent:
     """Commits the intent of a request (A19).
 
@@ -169,8 +171,8 @@ def record_intent(
             verb=change.verb,
             path=change.path,
             body_digest=body_digest,
-            uid=tie.uid,
-            resource_version=tie.resource_version,
+            uid=object_version.uid,
+            resource_version=object_version.resource_version,
             actor=work.actor.name,
             # The database's clock: another worker, with another clock, may settle the request later (R18).
             intent_at=Now(),

@@ -65,7 +65,11 @@ def intend(work: ExecutionContext):
     step = work.plan.steps[0]
     assert step.change is not None
     return journal.record_intent(
-        work, step, change=step.change, tie=ObjectVersion(uid="u-1", resource_version="5"), body_digest="d" * 64
+        work,
+        step,
+        change=step.change,
+        object_version=ObjectVersion(uid="u-1", resource_version="5"),
+        body_digest="d" * 64,
     )
 
 

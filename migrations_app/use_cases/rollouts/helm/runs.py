@@ -118,12 +118,14 @@ class HelmWriter:
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self.below.may(need, namespace=namespace, name=name)
 
-    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self.below.dry_run(change, tie, own=own)
+    def dry_run(self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self.below.dry_run(change, object_version, own=own)
 
-    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], purpose: str
+    ) -> WriteResult:
         if change.verb != "helm":
-            return self.below.send(change, tie, own=own, purpose=purpose)
+            return self.below.send(change, object_version, own=own, purpose=purpose)
         return self._run(run_of(change.body), own=own, purpose=purpose)
 
     def close(self) -> None:
