@@ -199,8 +199,13 @@ def _pause_before_plan(
     code = "plan_differs" if differences else "plan_not_shown"
     plain = msgspec.to_builtins(differences)
     event = _event(
-        "journey.paused", current, lease_token=lease_token, code=code, tells="journey.paused", detail={"differences": plain}
-    )  # fmt: skip
+        "journey.paused",
+        current,
+        lease_token=lease_token,
+        code=code,
+        tells="journey.paused",
+        detail={"differences": plain},
+    )
     columns = {**QUIET, "cause_code": code, "cause": ""}
     store(loaded, after(loaded.progress, "pause"), event=event, columns=columns, of_step={"differences": plain})
 
