@@ -24,7 +24,7 @@ from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries.clusters.detail import ACTIVE
 from migrations_app.queries.clusters.identity import LIVE
 from migrations_app.queries.fleet.labels import ENVIRONMENT, place_in
-from migrations_app.queries.fleet.waivers import holding
+from migrations_app.queries.fleet.waivers import active_waivers
 from migrations_app.queries.rollouts.policies import PolicyRow, policy_row
 
 MOST_LABELS = 30
@@ -102,7 +102,7 @@ def join_preview(stays: uuid.UUID, ends: uuid.UUID) -> JoinPreview:
         raise InvalidInput("a registration is not joined with itself", where="ends", code="itself")
     kept, gone = _row(stays), _row(ends)
     waivers = Waiver.objects.filter(cluster=gone)
-    active = waivers.filter(holding(timezone.now()))
+    active = waivers.filter(active_waivers(timezone.now()))
     groups = new_groups(kept, gone)
     preview = JoinPreview(
         stays=_side(kept),

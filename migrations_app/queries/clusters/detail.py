@@ -16,7 +16,7 @@ from migrations_app.queries import pagination
 from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
-from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 from migrations_app.readiness.kubernetes_plan import with_planned
@@ -151,7 +151,7 @@ def report_of(snapshot_id: uuid.UUID, *, kubernetes: str = "") -> Report:
     """
     row: Any = _with_content(snapshot_id)  # Any, because the mypy plugin loses annotations between functions
     now, latest = timezone.now(), row.is_latest
-    waivers = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
+    waivers = active_waivers_of_cluster(row.cluster_id, now) if latest else from_stored(row.waived)
     report = with_planned(row.report(), kubernetes)
     return apply(report, waivers, now=now if latest else row.scanned_at)
 

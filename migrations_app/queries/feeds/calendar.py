@@ -19,7 +19,7 @@ from migrations_app.models.campaign import CampaignMember, CampaignWave
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy, Waiver
 from migrations_app.queries.campaigns.campaigns import windows_of_campaigns
-from migrations_app.queries.fleet.waivers import holding, reaching, waivers_in_sight
+from migrations_app.queries.fleet.waivers import active_waivers, visible_waivers, waivers_over_cluster
 from migrations_app.queries.rollouts.policies import policy_of
 from migrations_app.queries.visibility import visible_clusters, visible_or_of_all
 
@@ -99,8 +99,8 @@ def _campaigns(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[Calendar
 
 
 def _waivers(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
-    only = Q() if cluster is None else reaching(cluster)
-    rows = Waiver.objects.filter(holding(now), waivers_in_sight(), only).select_related("cluster", "scope")
+    only = Q() if cluster is None else waivers_over_cluster(cluster)
+    rows = Waiver.objects.filter(active_waivers(now), visible_waivers(), only).select_related("cluster", "scope")
     for row in rows.defer("cluster__sealed").order_by("ends_at", "pk")[:MAX_ENTRIES]:
         scope = getattr(row, "scope", None)
         about = row.cluster.name if row.cluster else f"group {scope.group_name}" if scope else "all clusters"

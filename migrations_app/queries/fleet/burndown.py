@@ -12,7 +12,7 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
-from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.fleet.labels import with_labels
 from migrations_app.queries.visibility import visible, visible_clusters
 from migrations_app.readiness.progress.curve import (
@@ -115,7 +115,7 @@ def burndown(filters: BurndownFilters, *, now: datetime) -> Burndown:
 def burndown_by_group(filters: BurndownFilters, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
     """The curves in total and for each visible group with clusters, in at most six queries."""
     read = _Read(_chosen(filters), now.date())
-    groups = list(ClusterGroup.objects.filter(groups_in_sight()).order_by("name")[:MOST_GROUPS])
+    groups = list(ClusterGroup.objects.filter(visible_groups()).order_by("name")[:MOST_GROUPS])
     members: dict[uuid.UUID, set[str]] = {group.pk: set() for group in groups}
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
     for group_id, cluster_id in rows.values_list("clustergroup_id", "cluster_id"):
@@ -219,5 +219,5 @@ def _chosen(filters: BurndownFilters) -> QuerySet[Cluster]:
     elif not filters.group:
         rows = rows.filter(counting_clusters())
     if filters.group:
-        rows = rows.filter(pk__in=ClusterGroup.objects.filter(groups_in_sight(), pk=filters.group).values("clusters"))
+        rows = rows.filter(pk__in=ClusterGroup.objects.filter(visible_groups(), pk=filters.group).values("clusters"))
     return with_labels(rows, filters.labels)

@@ -28,7 +28,7 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.scan import Scan
 from migrations_app.queries import pagination
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT, counting_clusters
-from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
 from migrations_app.queries.fleet.where_it_fails import BLOCKS, where_it_fails
@@ -189,7 +189,7 @@ def matching_rows(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
 
 
 def _groups() -> "Prefetch[str, QuerySet[ClusterGroup], str]":
-    return Prefetch("groups", queryset=ClusterGroup.objects.filter(groups_in_sight()).only("name"))
+    return Prefetch("groups", queryset=ClusterGroup.objects.filter(visible_groups()).only("name"))
 
 
 def _parts(chosen: QuerySet[Cluster], filters: FleetFilters) -> dict[str, int]:
@@ -206,7 +206,7 @@ def _arranged(rows: QuerySet[Cluster], filters: FleetFilters) -> QuerySet[Cluste
     if filters.by != GROUP:
         return rows.annotate(heading=label_expression(filters.by))
     # Joined to the groups once. A cluster without a visible group is only visible to those who see every group.
-    shown_groups = Q(groups=filters.group) if filters.group else groups_in_sight("groups")
+    shown_groups = Q(groups=filters.group) if filters.group else visible_groups("groups")
     return rows.filter(shown_groups).annotate(heading=Coalesce(F("groups__name"), Value("")))
 
 
@@ -275,7 +275,7 @@ def _narrowed(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
     if filters.environment:
         rows = rows.filter(environment=filters.environment)
     if filters.group:
-        members = ClusterGroup.objects.filter(groups_in_sight(), pk=filters.group).values("clusters")
+        members = ClusterGroup.objects.filter(visible_groups(), pk=filters.group).values("clusters")
         rows = rows.filter(pk__in=members)
     if filters.check:
         rows = where_it_fails(rows, filters.check, hop=filters.hop, now=now)

@@ -37,7 +37,7 @@ class Member:
     environment: str
 
 
-def groups_in_sight(column: str = "pk") -> Q:
+def visible_groups(column: str = "pk") -> Q:
     """Filter for rows that name a group: the groups over which the caller has the right to view."""
     if sees_all():
         return Q()
@@ -62,7 +62,7 @@ def group_of(group_id: uuid.UUID) -> GroupRow:
 
 def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
     """The group's clusters, by name. Everyone who may see a group may see all of its clusters."""
-    rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
+    rows = ClusterGroup.clusters.through.objects.filter(visible_groups("clustergroup_id"), clustergroup_id=group_id)
     lines = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
     return tuple(Member(*columns) for columns in lines)
 
@@ -76,18 +76,18 @@ def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:
 
 def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of the cluster's visible groups, by name."""
-    rows = ClusterGroup.objects.filter(groups_in_sight(), clusters=cluster_id).order_by("name")
+    rows = ClusterGroup.objects.filter(visible_groups(), clusters=cluster_id).order_by("name")
     return tuple(rows.values_list("pk", "name"))
 
 
 def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of the visible groups, by name."""
-    rows = ClusterGroup.objects.filter(groups_in_sight()).order_by("name").values_list("pk", "name")
+    rows = ClusterGroup.objects.filter(visible_groups()).order_by("name").values_list("pk", "name")
     return tuple(rows[:MOST])
 
 
 def _rows() -> QuerySet[ClusterGroup]:
-    return ClusterGroup.objects.filter(groups_in_sight()).annotate(members=Count("clusters"))
+    return ClusterGroup.objects.filter(visible_groups()).annotate(members=Count("clusters"))
 
 
 def _row(row: ClusterGroup) -> GroupRow:

@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Waiver
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot, with_intervals
-from migrations_app.queries.fleet.waivers import holding
+from migrations_app.queries.fleet.waivers import active_waivers
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
@@ -76,7 +76,7 @@ def remove_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
     with transaction.atomic():
         row = _locked_group(group_id, version=version)
         cluster_ids = list(row.clusters.values_list("pk", flat=True))
-        waivers = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
+        waivers = Waiver.objects.filter(active_waivers(timezone.now()), scope__group=row)
         for waiver in list(waivers):
             Waiver.objects.filter(pk=waiver.pk).update(revoked_at=timezone.now(), revoked_by_name=actor().name)
             record_audit_event(

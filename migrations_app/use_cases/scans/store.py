@@ -28,7 +28,7 @@ from migrations_app.models.monitoring import Gauges
 from migrations_app.models.scan import Content, FindingRow, KeptObjects, LegacyDay, Scan, Snapshot
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
 from migrations_app.queries.fleet.scan_interval import share
-from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
 from migrations_app.readiness.progress.remaining import Remaining, legacy_columns
 from migrations_app.readiness.report import Report, ScanResult
 from migrations_app.readiness.verdict import judged_columns, next_hop
@@ -168,7 +168,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: ScanResult, extras: Scan
         # Locked: a waiver created at the same time is either counted here or finds this snapshot as the latest one.
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
         keep_identity(scan.cluster_id, extras.behind)
-        waivers = held_at(scan.cluster_id, now)
+        waivers = active_waivers_of_cluster(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
         publish_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)
         publish_scan_recovery(scan.cluster)
