@@ -28,10 +28,10 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.scan import Scan
 from migrations_app.queries import pagination
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT, counting_clusters
+from migrations_app.queries.fleet.failing_clusters import BLOCKS, failing_clusters
 from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
-from migrations_app.queries.fleet.where_it_fails import BLOCKS, where_it_fails
 from migrations_app.queries.pagination import SortKey
 from migrations_app.queries.visibility import visible_clusters
 
@@ -278,7 +278,7 @@ def _narrowed(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
         members = ClusterGroup.objects.filter(visible_groups(), pk=filters.group).values("clusters")
         rows = rows.filter(pk__in=members)
     if filters.check:
-        rows = where_it_fails(rows, filters.check, hop=filters.hop, now=now)
+        rows = failing_clusters(rows, filters.check, hop=filters.hop, now=now)
     if filters.check and filters.hop == BLOCKS:
         rows = rows.alias(bucket=status_group_case()).filter(bucket=BUCKETS.index("blocked"))
     return with_labels(rows, filters.labels)

@@ -29,12 +29,12 @@ from migrations_app.queries.fleet.clusters import (
 )
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.facets import fleet_facets
+from migrations_app.queries.fleet.failing_clusters import BLOCKS, NEXT
 from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.stale_results import stale_ready
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
-from migrations_app.queries.fleet.where_it_fails import BLOCKS, NEXT
 from migrations_app.queries.rollouts.active import work_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.texts import text as _
