@@ -9,7 +9,7 @@ from migrations_app.actions.plan import Plan, numbered
 from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds, why_unplayed
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.rehearsals.document import LISTS, read_document, stored
-from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
 from migrations_app.rehearsals.play import Failure, no_check
 from tests.builders.rehearsals import plan_for
 from tests.builders.rollouts import taint
