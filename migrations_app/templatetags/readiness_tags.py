@@ -20,7 +20,7 @@ from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.readiness.outputs.wording import kind_word
-from migrations_app.readiness.progress.share import DonePercent
+from migrations_app.readiness.progress.done_percent import DonePercent
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.formatting import shown
 from migrations_app.texts import text as _

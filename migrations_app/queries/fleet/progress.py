@@ -12,8 +12,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.burndown import DAYS_BEFORE, Burndown, BurndownCurve
 from migrations_app.readiness.progress.curve import COLUMNS, DAYS, Day, Lacking, Point, missing_for_projection
-from migrations_app.readiness.progress.falls import FallCause, falls_between
-from migrations_app.readiness.progress.share import (
+from migrations_app.readiness.progress.done_percent import (
     CONVERSIONS,
     DonePercent,
     ProjectedEnd,
@@ -21,6 +20,7 @@ from migrations_app.readiness.progress.share import (
     percent_of_conversions,
     projected_end,
 )
+from migrations_app.readiness.progress.falls import FallCause, falls_between
 
 WAY = "way"
 

@@ -25,7 +25,7 @@ from migrations_app.models.rollout import Approval, Attempt, Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.models.scan import LegacyDay, Snapshot
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.progress.remaining import Remaining, legacy_columns, remaining
+from migrations_app.readiness.progress.legacy_counts import LegacyCounts, legacy_columns, legacy_counts
 from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.changeable import charts, clusters
@@ -68,7 +68,7 @@ class HistoryStageResult:
     stage: PastStage
     until: int
     scanned: ScanResult
-    left: Remaining
+    left: LegacyCounts
     plan: Plan | None = None
 
 
@@ -103,7 +103,7 @@ def _scan_stage(
     aws = clusters.account(sample, tuple(documents), tagged=stage.release.startswith("1."), at=at)
     collected = add_aws(collect(TwinReader(twin), cluster=cluster.name), aws)
     scanned = evaluate(collected, target=cluster.target or None)
-    left: Remaining = {**remaining(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
+    left: LegacyCounts = {**legacy_counts(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
     plan = _planned(cluster, twin, collected=collected, rollout=stage.ended_by) if stage.ended_by else None
     return HistoryStageResult(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
 

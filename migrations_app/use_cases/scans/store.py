@@ -29,7 +29,7 @@ from migrations_app.models.scan import Content, FindingRow, KeptObjects, LegacyD
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
 from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
-from migrations_app.readiness.progress.remaining import Remaining, legacy_columns
+from migrations_app.readiness.progress.legacy_counts import LegacyCounts, legacy_columns
 from migrations_app.readiness.report import Report, ScanResult
 from migrations_app.readiness.verdict import judged_columns, next_hop
 from migrations_app.readiness.waivers import WaiverRule, apply, as_stored
@@ -114,7 +114,7 @@ def kept_objects(cluster_id: uuid.UUID) -> tuple[dict[str, Any], ...] | None:
     return msgspec.json.decode(zlib.decompress(packed), type=tuple[dict[str, Any], ...])
 
 
-def note_day(cluster_id: uuid.UUID, left: Remaining, *, day: date) -> None:
+def note_day(cluster_id: uuid.UUID, left: LegacyCounts, *, day: date) -> None:
     """Records the remaining work of the day, by column; the last scan of a day wins."""
     LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=dict(left))
 
@@ -143,7 +143,7 @@ class ScanExtras:
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
     behind: AnsweringCluster | None = None
-    remaining: Remaining = field(default_factory=dict)
+    remaining: LegacyCounts = field(default_factory=dict)
     lists: Mapping[str, bytes] = field(default_factory=dict)
     """Sealed parts that the next scan may use again, by name."""
 

@@ -20,7 +20,7 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherC
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.progress.remaining import remaining
+from migrations_app.readiness.progress.legacy_counts import legacy_counts
 from migrations_app.readiness.report import CollectResult, PartLine, ScanResult
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans import queue, store
@@ -59,7 +59,7 @@ def scan_claimed(claim: ScanClaim) -> None:
     scanned = _with_scan_time(_evaluate(collected, cluster.target), cluster)
     try:
         seen = collected.inventory
-        extras = ScanExtras(heartbeat.calls, objects_of(seen), behind, remaining(seen, scanned.report), lists)
+        extras = ScanExtras(heartbeat.calls, objects_of(seen), behind, legacy_counts(seen, scanned.report), lists)
         store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, extras=extras)
     except OtherCluster as other:
         store.fail(claim.scan_id, fence=claim.fence, code=other.code, detail=other.message, calls=heartbeat.calls)

@@ -15,7 +15,7 @@ from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.queries.fleet.causes import BlockerCause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
 from migrations_app.queries.rollouts.active import IN_PROGRESS, ROLLOUT, ActiveRollout
-from migrations_app.readiness.progress.share import DonePercent
+from migrations_app.readiness.progress.done_percent import DonePercent
 from migrations_app.texts import text as _
 
 ORDER: tuple[str, ...] = (

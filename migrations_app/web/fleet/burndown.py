@@ -27,7 +27,7 @@ from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.queries.fleet.progress import WAY, ends_of, with_progress
 from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
-from migrations_app.readiness.progress.share import CONVERSIONS, DonePercent, ProjectedEnd
+from migrations_app.readiness.progress.done_percent import CONVERSIONS, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_in_query

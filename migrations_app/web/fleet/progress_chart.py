@@ -11,14 +11,14 @@ from itertools import pairwise
 from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
 from migrations_app.queries.fleet.progress import WAY, points_by_day
 from migrations_app.readiness.progress.curve import Point
-from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
-from migrations_app.readiness.progress.share import (
+from migrations_app.readiness.progress.done_percent import (
     CONVERSIONS,
     DonePercent,
     ProjectedEnd,
     percent_of_conversions,
     percent_of_measures,
 )
+from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
 from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
