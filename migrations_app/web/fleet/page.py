@@ -39,17 +39,17 @@ from migrations_app.queries.rollouts.active import work_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
-from migrations_app.web.fleet.answer import (
+from migrations_app.web.fleet.export import as_csv
+from migrations_app.web.fleet.headline import (
     ORDER,
     ShownRow,
     cause_text,
-    fleet_answer,
+    fleet_headline,
     on_v1,
     shown_row,
     statuses_of,
     tabs_of,
 )
-from migrations_app.web.fleet.export import as_csv
 
 MOST_LABELS = 8
 EXPORTED = 500
@@ -133,7 +133,7 @@ def _answer(
 ) -> dict[str, Any]:
     """Returns the numbers above the list."""
     counts = page.totals.buckets
-    return {"answer": fleet_answer(counts, cause_list), "stale_ready": stale_ready(filters, now=now)}
+    return {"answer": fleet_headline(counts, cause_list), "stale_ready": stale_ready(filters, now=now)}
 
 
 def _progress_query(filters: FleetFilters) -> str | None:
