@@ -4,7 +4,7 @@ import hmac
 import re
 from typing import NoReturn
 
-from migrations_app.redaction import replace
+from migrations_app.redaction import replace_secrets
 
 MAX_LENGTH = 300
 _SPACES = re.compile(r"\s+")
@@ -17,7 +17,7 @@ def clean(text: str, *, longest: int = MAX_LENGTH) -> str:
     """
     flat = _SPACES.sub(" ", text[: 4 * longest]).strip()
     visible = "".join(char if char.isprintable() and char not in _DIRECTIONS else "\ufffd" for char in flat)
-    safe = replace(visible)
+    safe = replace_secrets(visible)
     return safe if len(safe) <= longest else safe[: longest - 1] + "…"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from migrations_app.manifests.text_lines import one_line
-from migrations_app.redaction import replace
+from migrations_app.redaction import replace_secrets
 
 EventFacts: TypeAlias = Mapping[str, Any]
 """A CloudEvent: `id`, `type`, `subject`, `time` and `data`."""
@@ -134,4 +134,4 @@ def _detail(event: EventFacts) -> str:
 
 def _line(text: str) -> str:
     """Returns the text on one line without control characters and secrets, whatever names a cluster has."""
-    return " ".join(one_line(replace(text)).split())[:LONGEST_LINE]
+    return " ".join(one_line(replace_secrets(text)).split())[:LONGEST_LINE]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from migrations_app.redaction import REMOVED, is_secret_name, redacted
+from migrations_app.redaction import REMOVED, is_secret_name, redacted_tree
 
 Tree = Mapping[str, Any]
 _STEPS = re.compile(r"(?<!\\)\.")
@@ -126,7 +126,7 @@ def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def hidden(tree: Any) -> Any:  # noqa: ANN401 - any JSON
     """A copy without secrets: what redaction finds, and values of variables whose name indicates a secret."""
-    return redacted(_without_variables(tree), longest=MOST_TEXT)
+    return redacted_tree(_without_variables(tree), longest=MOST_TEXT)
 
 
 def _without_variables(tree: Any, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON

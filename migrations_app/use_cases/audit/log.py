@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from migrations_app.audit_verify import FIELDS, hash_of
 from migrations_app.errors import Conflict
 from migrations_app.models.audit import AuditEvent, AuditHead
-from migrations_app.redaction import is_secret_name, replace
+from migrations_app.redaction import is_secret_name, replace_secrets
 from migrations_app.use_cases.audit import checkpoints, delivery_lag
 
 MAX_TEXT_LENGTH = 4000
@@ -45,7 +45,7 @@ def encoded(text: str) -> str:
 
 def guarded(text: str) -> str:
     """The text with everything that looks like a secret replaced by its HMAC."""
-    return replace(text, sealed)
+    return replace_secrets(text, sealed)
 
 
 def sealed(value: str) -> str:

@@ -27,7 +27,7 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.visibility import permissions_of, rights_over
 from migrations_app.readiness.notification_events import EventFacts, headline, severity_of, text_of
-from migrations_app.redaction import redacted
+from migrations_app.redaction import redacted_tree
 from migrations_app.use_cases.notifications.channels import unsealed_channel
 from migrations_app.use_cases.notifications.routing import BATCH_DELAY
 from migrations_app.use_cases.runtime.connections import network_policy
@@ -164,7 +164,7 @@ def _encode(kind: str, events: Sequence[EventFacts]) -> tuple[bytes, dict[str, s
 
 
 def _cloud_event(event: EventFacts) -> dict[str, Any]:
-    return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted(dict(event))}
+    return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted_tree(dict(event))}
 
 
 def _send_mail(channel: Channel, events: Sequence[EventFacts]) -> str:

@@ -9,7 +9,7 @@ from icalendar import Event as CalendarEvent
 from migrations_app import __version__
 from migrations_app.manifests.text_lines import one_line
 from migrations_app.queries.feeds.calendar import CalendarEntry
-from migrations_app.redaction import replace
+from migrations_app.redaction import replace_secrets
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 REFRESH_INTERVAL = timedelta(hours=1)
@@ -49,4 +49,4 @@ def _event(entry: CalendarEntry, *, now: datetime, address: Callable[[str], str]
 
 def _plain(text: str) -> str:
     """Returns the text without control characters and without anything that looks like a secret."""
-    return one_line(replace(text))
+    return one_line(replace_secrets(text))
