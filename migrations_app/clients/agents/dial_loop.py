@@ -28,8 +28,8 @@ from migrations_app.clients.agents.protocol import (
 )
 from migrations_app.clients.agents.relay_call import relayed
 from migrations_app.clients.agents.server_link import RefusedByServer, ServerLink
-from migrations_app.clients.alive_file import AliveFile
 from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
+from migrations_app.clients.liveness_file import LivenessFile
 from migrations_app.errors import ReadError, Unauthorized
 
 FIRST_PAUSE: Final = 0.5
@@ -66,7 +66,7 @@ class Agent:
         allowed: AllowedCalls,
         version: str,
         told: Callable[[str], None],
-        alive: AliveFile,
+        alive: LivenessFile,
         limits: ClientLimits = DEFAULT,
     ) -> None:
         self._server = server
