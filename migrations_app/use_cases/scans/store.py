@@ -43,7 +43,7 @@ from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.runtime.counters import add_duration, add_error, calls_by_name
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 from migrations_app.use_cases.scans.identity import store_identity as keep_identity
-from migrations_app.use_cases.scans.kept_lists import store_lists
+from migrations_app.use_cases.scans.list_cache import store_lists
 from migrations_app.use_cases.scans.scan_events import note_end
 
 KINDS: Mapping[str, str] = {

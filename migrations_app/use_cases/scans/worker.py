@@ -27,7 +27,7 @@ from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.aws_access import with_aws_parts
 from migrations_app.use_cases.scans.check_again import ScanWatch, end_if_open
 from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
-from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists
+from migrations_app.use_cases.scans.list_cache import memory_of, sealed_lists
 from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 

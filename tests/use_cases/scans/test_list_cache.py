@@ -19,9 +19,8 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, KeptList, Snapshot
 from migrations_app.readiness.report import PartLine
 from migrations_app.use_cases.clusters.identity import _begin_anew
-from migrations_app.use_cases.scans import kept_lists
 from migrations_app.use_cases.scans.identity import AnsweringCluster
-from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists, store_lists
+from migrations_app.use_cases.scans.list_cache import memory_of, sealed_lists, store_lists
 from tests.builders.rows import a_report, a_snapshot
 from tests.fakes.evilk8s import AUTHORITY
 
@@ -138,7 +137,7 @@ def test_only_the_scan_of_a_worker_takes_what_was_kept():
     root = Path(migrations_app.__file__).parent
     users = {path for path in root.rglob("*.py") if {"memory_of", "PartMemory"} & set(names_in(path))}
     told = {path.relative_to(root).as_posix() for path in users}
-    workers = {"use_cases/scans/kept_lists.py", "use_cases/scans/worker.py"}
+    workers = {"use_cases/scans/list_cache.py", "use_cases/scans/worker.py"}
     assert told == {"collect/collect.py", "collect/list_cache.py"} | workers
 
 
