@@ -22,7 +22,7 @@ from migrations_app.journeys.states import StepKind
 from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.report import InstallationFacts
-from migrations_app.readiness.runbook.left_webhooks import REMOVE_WEBHOOKS
+from migrations_app.readiness.runbook.orphaned_webhooks import REMOVE_WEBHOOKS
 from migrations_app.readiness.runbook.runbook import RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
 from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS

@@ -24,7 +24,7 @@ from migrations_app.readiness.runbook.helm_upgrade import (
     controller_commands,
     crd_commands,
 )
-from migrations_app.readiness.runbook.left_webhooks import removal_action
+from migrations_app.readiness.runbook.orphaned_webhooks import removal_action
 from migrations_app.readiness.runbook.rollback import (
     IrreversibleEffect,
     impossible_rollback,
