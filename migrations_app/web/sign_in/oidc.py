@@ -48,7 +48,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 @require_right()
 @require_GET
-def begin_again(request: HttpRequest) -> HttpResponse:
+def reauthenticate(request: HttpRequest) -> HttpResponse:
     """Redirects a signed-in user for re-authentication: the provider must ask them again and report when it did."""
     stored_state = {"next": next_page(request), "again": request.user.pk, "since": int(time.time())}
     return _redirect_to_provider(request, stored_state, asking={"prompt": "login", "max_age": "0"})
@@ -82,7 +82,7 @@ def _redirect_to_provider(
 
 @open_page
 @require_GET
-def back(request: HttpRequest) -> HttpResponse:
+def callback(request: HttpRequest) -> HttpResponse:
     """The callback: receives the code and completes the sign-in. On any error it redirects to where the sign-in
     began.
     """
@@ -103,7 +103,7 @@ def back(request: HttpRequest) -> HttpResponse:
         code=code, nonce=stored_state["nonce"], verifier=stored_state["verifier"], back=_back(request)
     )
     try:
-        end = _confirm_again if "again" in stored_state else _sign_in
+        end = _confirm_reauthentication if "again" in stored_state else _sign_in
         return end(request, ticket, stored_state=stored_state)
     except (PermissionDenied, ReadError) as error:
         return _failure(request, error.message, stored_state=stored_state)
@@ -118,7 +118,9 @@ def _sign_in(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: Stor
     return redirect(stored_state["next"])
 
 
-def _confirm_again(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: StoredState) -> HttpResponse:
+def _confirm_reauthentication(
+    request: HttpRequest, ticket: oidc.OidcState, *, stored_state: StoredState
+) -> HttpResponse:
     """Marks the session as re-authenticated if the provider asked the same user again since the redirect (A44)."""
     if request.user.pk != stored_state["again"]:
         raise PermissionDenied(_("another person is signed in now"), code="sign_in_refused")
