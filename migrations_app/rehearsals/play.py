@@ -21,7 +21,7 @@ from migrations_app.rehearsals.surroundings import with_room
 from migrations_app.rehearsals.twin_access import RehearsalChanges, RehearsalControllers, RehearsalWriter
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
-from migrations_app.simulator.simulator import KarpenterSimulator, RestlessCluster
+from migrations_app.simulator.simulator import ClusterNotSettled, KarpenterSimulator
 from migrations_app.twin.server import Twin
 
 POLL_SECONDS = 5.0
@@ -160,7 +160,7 @@ def play_with(
                 stage.simulator.settle()
             else:
                 _wait(work, stage, position=position, check=check)
-        except RestlessCluster as reason:
+        except ClusterNotSettled as reason:
             stopped = _stop(position, "restless", words=str(reason))
             break
         except (RolloutHalted, ReadError, InvalidInput) as halt:

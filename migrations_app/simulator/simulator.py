@@ -23,7 +23,7 @@ from migrations_app.simulator.workloads import WorkloadController
 MOST_PASSES = 400
 
 
-class RestlessCluster(RuntimeError):
+class ClusterNotSettled(RuntimeError):
     """Controllers undo each other's changes, or repeat a refused request without end."""
 
 
@@ -125,7 +125,7 @@ class KarpenterSimulator:
         for number in range(passes):
             if not self.work():
                 return number
-        raise RestlessCluster(f"the cluster is not at rest after {passes} passes")
+        raise ClusterNotSettled(f"the cluster is not at rest after {passes} passes")
 
     def advance(self, clock: SimulatedClock, to: datetime) -> None:
         """Works until this time, jumping from one moment at which something is due to the next."""
