@@ -26,9 +26,9 @@ from migrations_app.use_cases.organizations.registration import (
     MEMBER_ROLE,
     MOST_REGIONS,
     NewOrganization,
-    found_organization,
     register_organization,
     remove_organization,
+    require_organization,
 )
 from migrations_app.use_cases.organizations.role_templates import cloudformation_template, terraform_document
 from migrations_app.use_cases.scans.queue import request_scan
@@ -260,7 +260,7 @@ class OrganizationClustersView(Endpoint):
 
 def _organization_answer(organization_id: uuid.UUID, *, status: int = 200) -> Response:
     detail = organization_detail(organization_id)
-    row = found_organization(organization_id)
+    row = require_organization(organization_id)
     values = OrganizationShownSerializer(detail.row).data | {
         "accounts": ListedAccountSerializer(detail.accounts, many=True).data,
         "drift": {"new": len(detail.drift.new), "gone": list(detail.drift.gone), "unread": list(detail.drift.unread)},

@@ -13,8 +13,8 @@ from migrations_app.inventory.objects.organization import ListedCluster, Organiz
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.queries.organizations import listing_of
-from migrations_app.use_cases.clusters.registration import Details, new_row, stored
-from migrations_app.use_cases.organizations.registration import found_organization, member_role_arn
+from migrations_app.use_cases.clusters.registration import Details, new_row, save_new
+from migrations_app.use_cases.organizations.registration import member_role_arn, require_organization
 
 LISTING_LIFETIME = timedelta(days=1)
 """How long after a listing its clusters can be registered, because the roles were proven at its time."""
@@ -32,7 +32,7 @@ def register_listed(
     if not 1 <= len(names) <= MAX_CLUSTERS_PER_REQUEST:
         raise InvalidInput(f"1 to {MAX_CLUSTERS_PER_REQUEST} clusters are needed", where="clusters")
     with transaction.atomic():
-        row = found_organization(organization_id, locked=True)
+        row = require_organization(organization_id, locked=True)
         listing = listing_of(row)
         if listing is None or row.listed_at is None or row.listed_at < timezone.now() - LISTING_LIFETIME:
             raise Conflict("the list is older than a day: discover the organization again first", code="look_too_old")
@@ -60,4 +60,4 @@ def _registered(row: AwsOrganization, cluster: ListedCluster, *, details: Detail
     cluster_row = new_row(details, source=Cluster.Source.EKS)
     cluster_row.server, cluster_row.eks_arn = cluster.server, cluster.arn
     cluster_row.role_arn, cluster_row.organization = member_role_arn(row, cluster.account), row
-    return stored(cluster_row, None)
+    return save_new(cluster_row, None)

@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict
 from migrations_app.inventory.objects.organization import OrganizationListing
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.audit.log import WORKER, Event, record, record_audit_event
-from migrations_app.use_cases.organizations.registration import found_organization
+from migrations_app.use_cases.organizations.registration import require_organization
 
 MAX_ATTEMPTS = 2
 LISTING_INTERVAL = timedelta(days=1)
@@ -35,7 +35,7 @@ class ListingClaim:
 
 def request_listing(organization_id: uuid.UUID, *, by: str) -> bool:
     """Enqueues a listing; False if one is queued or running. Raises NotFound."""
-    row = found_organization(organization_id)
+    row = require_organization(organization_id)
     with transaction.atomic():
         is_new = _enqueue(AwsOrganization.objects.filter(pk=organization_id, state=IDLE), by=by)
         if is_new:

@@ -107,7 +107,7 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
 
 def _fix(request: PreviewRequest) -> _RepositoryChange:
     """The change for the fix of a check. Raises NotFound, InvalidInput."""
-    cluster, finding, change = found_change(request.cluster, check=request.check, hop=request.hop)
+    cluster, finding, change = require_change(request.cluster, check=request.check, hop=request.hop)
     subject = _subject(cluster, request, title=finding.title)
     return _RepositoryChange(
         cluster=cluster,
@@ -145,7 +145,7 @@ def active_request(request: PreviewRequest) -> uuid.UUID | None:
     return key if key is None else uuid.UUID(str(key))
 
 
-def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluster, Finding, Change]:
+def require_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluster, Finding, Change]:
     """The cluster, the failing finding of its newest snapshot, and the change that files can contain.
 
     Raises NotFound, and InvalidInput `no_file_change` if the fix changes no object in a file.
