@@ -94,7 +94,7 @@ class PeopleView(Endpoint):
         yet.
         """
         body = body_params(request, NewAccountSerializer)
-        secret = management.make_account(body["name"], person=caller_of(request))
+        secret = management.create_account(body["name"], person=caller_of(request))
         row = people.account_named(body["name"])
         answer = _account(row, status=201)
         answer.data["secret"] = secret
