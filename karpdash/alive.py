@@ -1,8 +1,8 @@
 """`python -m karpdash.alive FILE`: container health check of a process without pages, such as a worker or an
 agent.
 
-Such a process touches its file at every turn of its main loop (`migrations_app/clients/liveness_file.py`). A process that
-hangs or was stopped does not. This program only reads the age of the file, so it costs little.
+Such a process touches its file at every turn of its main loop (`migrations_app/clients/liveness_file.py`). A process
+that hangs or was stopped does not. This program only reads the age of the file, so it costs little.
 """
 
 import argparse

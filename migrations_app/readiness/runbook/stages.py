@@ -252,9 +252,9 @@ def _upgrade_stages(
         does=f"Upgrade the controller to {hop.release}",
         commands=(
             *controller_commands(
-                hop.release, charts, values=upgrades.controller, skips_crds=guards, left=upgrades.left_webhooks
+                hop.release, charts, values=upgrades.controller, skips_crds=guards, left=upgrades.orphaned_webhooks
             ),
-            *removal_action(upgrades.left_webhooks, to=release(hop.release)),
+            *removal_action(upgrades.orphaned_webhooks, to=release(hop.release)),
         ),
         back=back,
         back_commands=rollback_commands(hop, start, installed=charts),

@@ -130,12 +130,12 @@ def test_an_upgrade_before_that_of_the_hop_may_make_them() -> None:
     asked = finding("a", "fail", remedies=(Remedy(how="helm", text="x", change=change),))
     for findings, wanted in (((asked,), NAMES), ((), ())):
         taken = HelmWalk(facts).next_hop(findings, start="0.37.8", target_release="1.0.14")
-        assert tuple(row.name for row in taken.left_webhooks) == wanted
+        assert tuple(row.name for row in taken.orphaned_webhooks) == wanted
     walk = HelmWalk(facts)
-    assert walk.next_hop((), start="0.36.9", target_release="0.37.8").left_webhooks == ()
-    later = walk.next_hop((), start="0.37.8", target_release="1.0.14").left_webhooks
+    assert walk.next_hop((), start="0.36.9", target_release="0.37.8").orphaned_webhooks == ()
+    later = walk.next_hop((), start="0.37.8", target_release="1.0.14").orphaned_webhooks
     assert tuple(row.name for row in later) == NAMES
-    assert walk.next_hop((), start="1.0.14", target_release="1.1.10").left_webhooks == ()
+    assert walk.next_hop((), start="1.0.14", target_release="1.1.10").orphaned_webhooks == ()
 
 
 def test_the_step_of_the_controller_names_them() -> None:
