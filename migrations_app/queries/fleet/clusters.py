@@ -72,8 +72,8 @@ class FleetFilters:
     """Filters and order of the fleet list; empty means no filter, `flat` sorts across all groups.
 
     `labels` are texts such as team:shop that must all match. `check` with `hop` selects by failing check, see
-    `failing_clusters`. `by` groups the rows by GROUP or by a label's key instead of by status. `buckets` are statuses of
-    which one has to match; `order` is the order of the status groups.
+    `failing_clusters`. `by` groups the rows by GROUP or by a label's key instead of by status. `buckets` are statuses
+    of which one has to match; `order` is the order of the status groups.
     """
 
     q: str = ""
