@@ -20,8 +20,8 @@ RollbackWork = Literal["undone", "keep", "fail", "draft", "ask", "start", "scan"
 step."""
 RollbackKind = Literal["rollback", "person", "outside", "nothing", "no_return"]
 """How a step is undone: by a rollout, by a person, by a tool outside that a scan confirms, or not at all."""
-BACK_NEEDED = "back_needed"
-BACK_OUTSIDE = "back_outside"
+UNDO_NEEDED = "back_needed"
+UNDO_OUTSIDE = "back_outside"
 NO_RETURN = "no_return"
 RETRIED = "step_retried"
 
@@ -99,7 +99,7 @@ def next_rollback_move(step: JourneyStep, facts: RollbackFacts, *, before: StepS
     if how == "no_return":
         return RollbackMove("keep", NO_RETURN)
     if how == "person":
-        return RollbackMove("tell", BACK_NEEDED)
+        return RollbackMove("tell", UNDO_NEEDED)
     if how == "outside":
         return _move_by_release(step, facts, now=now)
     return RollbackMove("undone", "taken_back" if step.kind == "rollout" else "nothing_to_undo")
@@ -127,4 +127,4 @@ def _move_by_release(step: JourneyStep, facts: RollbackFacts, *, now: datetime) 
     if evidence is not None and evidence.release == facts.starts != step.release:
         return RollbackMove("undone", "seen")
     due = facts.asked_at is None or facts.asked_at < facts.since or now - facts.asked_at >= SCAN_INTERVAL
-    return RollbackMove("scan") if due else RollbackMove("tell", BACK_OUTSIDE)
+    return RollbackMove("scan") if due else RollbackMove("tell", UNDO_OUTSIDE)

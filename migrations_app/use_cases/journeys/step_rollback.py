@@ -18,8 +18,8 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import step_evidence
 from migrations_app.journeys.next_move import Move, MoveKind, RolloutFacts
-from migrations_app.journeys.rollback import BACK_NEEDED, NO_RETURN, RollbackFacts, RollbackMove, next_rollback_move
-from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_undo, start_rollback
+from migrations_app.journeys.rollback import NO_RETURN, UNDO_NEEDED, RollbackFacts, RollbackMove, next_rollback_move
+from migrations_app.journeys.states import JourneyProgress, StepState, UndoEvent, after, after_undo, start_rollback
 from migrations_app.models.journey import Journey, JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.journeys.rollback import changed_places, rollout_to_undo
@@ -40,7 +40,7 @@ from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, 
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 
-BACK = JourneyRollout.Purpose.BACK
+UNDONE_CHECKS = JourneyRollout.Purpose.BACK
 ENDED_CODE = "taken_back"
 QUIET: dict[str, Any] = {"wait_code": "", "needs_person": False}
 PLANNED_ANEW = frozenset({"expired", "policy_moved"})
@@ -86,13 +86,13 @@ def begin_rollback(
 
 def confirm_undone(loaded: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
     """Records that a person undid the step by hand. Raises Conflict unless the journey waits for exactly that."""
-    if loaded.row.wait_code != BACK_NEEDED:
+    if loaded.row.wait_code != UNDO_NEEDED:
         raise Conflict("this step does not wait for a person's confirmation", code="moved")
     event = JourneyEvent(verb="journey.step_taken_back", by=by, code="ticked", words=note, step=row.step)
     _conclude(loaded, outcome="undone", event=event)
 
 
-def advance_back(loaded: LoadedJourney, current: JourneyStepRow, *, lease_token: LeaseToken) -> WorkToEnqueue:
+def advance_undo(loaded: LoadedJourney, current: JourneyStepRow, *, lease_token: LeaseToken) -> WorkToEnqueue:
     """Makes one move for the step that is being undone."""
     rollback = step_rollouts.rollback_for(current)
     move = next_rollback_move(
@@ -180,7 +180,7 @@ def _not_undone_text(rollback: Rollout) -> str:
     return "; ".join(plan.forecast.cannot_be_undone) if plan else ""
 
 
-def _conclude(loaded: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
+def _conclude(loaded: LoadedJourney, *, outcome: UndoEvent, event: JourneyEvent) -> None:
     to = next(step for step in loaded.steps if step.step == _journey_rollback(loaded).to)
     changed = changed_places(loaded.row.pk)
     then = after_undo(loaded.progress, outcome, to=to.place, before=_before(loaded), changed=changed)
@@ -223,7 +223,7 @@ def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, lease_token: LeaseT
         event = _event("journey.step_planned", current, lease_token=lease_token)
         store(loaded, loaded.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
         rollout_id = draft(row.cluster_id, request, by=author)
-        JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=BACK)
+        JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=UNDONE_CHECKS)
         JourneyStepRow.objects.filter(pk=current.pk).update(accepted=False)
     transitions.reached("after_back")
     return WorkToEnqueue(drafts=[rollout_id])

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
-from migrations_app.journeys.states import JourneyProgress, JourneyState, StepProgress, may_follow
+from migrations_app.journeys.states import JourneyProgress, JourneyState, StepProgress, can_transition
 from migrations_app.models.journey import Journey, JourneyHold, JourneyStepRow
 from migrations_app.models.rollout import Outbox
 from migrations_app.use_cases.audit.log import Actor, Event, record
@@ -108,7 +108,7 @@ def store(
     held; LeaseLost if the worker's token is no longer valid.
     """
     before, now = loaded.progress, timezone.now()
-    if then.state != before.state and not may_follow(before.state, then.state):
+    if then.state != before.state and not can_transition(before.state, then.state):
         raise Conflict(f"a journey that is {before.state} cannot become {then.state}", code="moved")
     if (before.state, then.state) == ("paused", "running"):
         _refuse_held_disruption(loaded.row)

@@ -131,7 +131,7 @@ def _advance_step(loaded: LoadedJourney, lease_token: LeaseToken) -> WorkToEnque
         store(loaded, after(loaded.progress, "complete"), event=event, columns=ended)
         return WorkToEnqueue()
     if current.state == "undoing":
-        return step_rollback.advance_back(loaded, current, lease_token=lease_token)
+        return step_rollback.advance_undo(loaded, current, lease_token=lease_token)
     view = _step_state(loaded, current)
     move = next_move(definition(current), view, now=timezone.now())
     proof: dict[str, Any] = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
