@@ -20,7 +20,7 @@ from migrations_app.campaigns.next_moves import (
     next_moves,
 )
 from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Recipe, Selection, WaveCandidate, in_waves
-from migrations_app.campaigns.states import AT_WORK, CAMPAIGN_STATES, MAY_FOLLOW, MEMBER_MAY_FOLLOW, SETTLED
+from migrations_app.campaigns.states import AT_WORK, CAMPAIGN_STATES, CAMPAIGN_TRANSITIONS, MEMBER_TRANSITIONS, SETTLED
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 replace = msgspec.structs.replace
@@ -105,7 +105,7 @@ class Stage:
             "prepare": "preparing", "next_hop": "preparing", "cover": "preparing", "ask": "asking", "start": "running",
             "note_running": "running", "finish": "done", "stop": "stopped", "drop": "out",
         }[move.do]  # fmt: skip
-        assert then == one.state or then in MEMBER_MAY_FOLLOW[one.state]
+        assert then == one.state or then in MEMBER_TRANSITIONS[one.state]
         if move.do in ("prepare", "next_hop", "cover", "start", "ask"):
             assert self.here.state == "running"
             assert not self.broken
@@ -308,7 +308,7 @@ def test_the_gate_tells_what_it_waits_for():
 
 
 def test_ended_campaigns_stay_ended():
-    over = [state for state in CAMPAIGN_STATES if not MAY_FOLLOW[state]]
+    over = [state for state in CAMPAIGN_STATES if not CAMPAIGN_TRANSITIONS[state]]
     assert over == ["succeeded", "aborted", "rejected", "expired"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.actions.states import RolloutState, may_follow
+from migrations_app.actions.states import RolloutState, can_transition
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Outbox, Rollout
@@ -65,7 +65,7 @@ def transition(
     Raises Conflict `moved` if the row is no longer in the state and version that `row` has or the transition is not
     allowed; LeaseLost if the fencing token is no longer valid.
     """
-    if not may_follow(_state(row), then):
+    if not can_transition(_state(row), then):
         raise Conflict(f"a rollout that is {row.state} cannot become {then}", code="moved")
     reason = cause or TransitionCause()
     changed: dict[str, Any] = {
