@@ -22,7 +22,7 @@ from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
-NAMES = ("before_store", "after_store", "after_draft", "after_ask", "after_cover", "after_start", "after_back")
+CRASH_POINTS = ("before_store", "after_store", "after_draft", "after_ask", "after_cover", "after_start", "after_back")
 
 
 def _nothing(_name: str) -> None:

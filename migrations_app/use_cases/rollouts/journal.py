@@ -33,7 +33,7 @@ from migrations_app.use_cases.rollouts import lease, limits
 from migrations_app.use_cases.rollouts.attempts import reset_attempts
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
-NAMES = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")
+CRASH_POINTS = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")
 
 
 def _nothing(_name: str) -> None:

@@ -82,7 +82,9 @@ def points() -> list[str]:
     from migrations_app.use_cases.campaigns import transitions as of_campaign
     from migrations_app.use_cases.journeys import transitions as of_journey
 
-    return [f"campaign.{one}" for one in of_campaign.CRASH_POINTS] + [f"journey.{one}" for one in of_journey.NAMES]
+    return [f"campaign.{one}" for one in of_campaign.CRASH_POINTS] + [
+        f"journey.{one}" for one in of_journey.CRASH_POINTS
+    ]
 
 
 def oversee(pk: str, deadly: dict[str, int] | None = None) -> int:

@@ -32,7 +32,7 @@ from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequ
 from migrations_app.use_cases.runtime.connections import connect_transport
 
 log = logging.getLogger(__name__)
-NAMES = ("helm_before_record", "helm_after_record", "helm_before_object", "helm_after_object")
+CRASH_POINTS = ("helm_before_record", "helm_after_record", "helm_before_object", "helm_after_object")
 """Points within a run at which tests kill its worker."""
 ASK_SECONDS = 0.5
 FRESH_SECONDS = 3.0
