@@ -141,8 +141,8 @@ def _warnings(successor: Successor) -> tuple[str, ...]:
     return (*successor.warnings[:MAX_WARNINGS_SHOWN], f"and {more} more warnings of the conversion" if more > 0 else "")
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     """Counts the nodes of the pools that are written. A pool that already has its new form is not written."""
     changes = [step.change for step in prepare(context, parameters) if step.change and step.change.verb != "create"]
     pooled = {change.target.name for change in changes if change.target.kind == kinds.NODE_POOL.kind}

@@ -56,8 +56,8 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
             yield _trim_step(crd, kind, many=context.inventory.part(PARTS[kind]).count or 0)
 
 
-@action.foresee
-def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, _parameters: Parameters) -> Forecast:
     many = sum(len(_objects_to_rewrite(context.inventory, kind)) for kind in _kinds_to_rewrite(context.inventory))
     return Forecast(cannot_be_undone=(f"{many} objects stay stored as v1",) if many else ())
 
