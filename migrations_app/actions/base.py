@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.actions.changes import ObjectTarget, RbacNeed, Risk
-from migrations_app.actions.helm.request import HelmDoing, HelmProposal
+from migrations_app.actions.helm.request import HelmOperation, HelmProposal
 from migrations_app.actions.plan import Forecast, RolloutLimits, Step
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
@@ -87,7 +87,7 @@ class Action:
     sources: tuple[str, ...] = ()
     needs_chart: bool = False
     """The plan needs a chart: `source` and `release` select the chart, and `PlanningContext.files` holds its files."""
-    needs_helm: HelmDoing | None = None
+    needs_helm: HelmOperation | None = None
     """The plan needs the dry run of a real helm: `PlanningContext.helm`."""
     needs_edits: bool = False
     """The plan needs the changes of chart values that the hop asks for: `PlanningContext.edits`."""

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from django.test import RequestFactory
 
-from migrations_app.checks.base import PHASES, How, Reason, Remedy, Severity, Status
+from migrations_app.checks.base import PHASES, Reason, Remedy, RemedyTool, Severity, Status
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES
 from migrations_app.readiness.next_step import group_findings
@@ -26,7 +26,7 @@ TABLES = {
     "severities": (wording.SEVERITIES, get_args(Severity)),
     "phases": (wording.PHASES, PHASES),
     "owners": (wording.OWNERS, OWNERS),
-    "remedies": (wording.REMEDIES, get_args(How)),
+    "remedies": (wording.REMEDIES, get_args(RemedyTool)),
     "parts": (wording.PARTS, PART_NAMES),
 }
 

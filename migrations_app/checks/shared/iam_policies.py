@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec import UNSET, UnsetType, structs
 
-from migrations_app.checks.base import CheckContext, How, Remedy
+from migrations_app.checks.base import CheckContext, Remedy, RemedyTool
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.remedies.observations import read_command
@@ -71,11 +71,11 @@ def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
             )
 
 
-def _tool_first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
+def _tool_first(tool: RemedyTool, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
     yield from sorted(remedies, key=lambda remedy: remedy.how != tool)
 
 
-def _tool(case: CheckContext, role: RolePolicies) -> How:
+def _tool(case: CheckContext, role: RolePolicies) -> RemedyTool:
     """The tool that manages the role, guessed from names that Terraform generates and from the tool that manages the
     controller."""
     names = (name_of(role), *(policy.name for policy in role.policies))

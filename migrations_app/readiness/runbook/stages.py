@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import UnsetType, structs
 
-from migrations_app.checks.base import PHASES, Finding, How, Phase, Remedy
+from migrations_app.checks.base import PHASES, Finding, Phase, Remedy, RemedyTool
 from migrations_app.checks.changes import DeliveryResume, KarpdashAction, ObjectPatch, group, leaves
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.crd_upgrade import keep_all_crds
@@ -297,7 +297,7 @@ IN_SOURCE: Final[tuple[Manager, ...]] = ("flux", "argocd", "terraform")
 
 def _resume_stages(findings: list[Finding], *, back: str) -> Iterator[RunbookStage]:
     """The stages that resume paused deliveries, one for each tool."""
-    by_tool: dict[How, list[Remedy]] = {}
+    by_tool: dict[RemedyTool, list[Remedy]] = {}
     for change in reverted_after_upgrade(findings):
         for remedy in remedies_of(change, BY_HAND) if isinstance(change, DeliveryResume) else ():
             by_tool.setdefault(remedy.how, []).append(remedy)

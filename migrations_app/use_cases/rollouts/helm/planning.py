@@ -10,7 +10,7 @@ import msgspec
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import content_digest, value_at
 from migrations_app.actions.controller_gate import ControllerGate, leader_lease
-from migrations_app.actions.helm.request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
+from migrations_app.actions.helm.request import HelmOperation, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import planned_release
 from migrations_app.actions.targets.helm_releases import one_release, refuse_without_rollback, repair_of_newest
 from migrations_app.actions.undo import restorable
@@ -58,7 +58,7 @@ def propose(
     cluster: Cluster,
     *,
     user: str,
-    doing: HelmDoing,
+    doing: HelmOperation,
     inventory: Inventory,
     writer: Writer,
     parameters: Mapping[str, Any],
