@@ -78,16 +78,16 @@ class AgentMailbox:
     keys: Sealing
     session: str = ""
 
-    def hear(self, session: str, *, seconds: float) -> None:
-        """Records a sign of life of the agent of that session; it expires after `seconds`."""
+    def record_heartbeat(self, session: str, *, seconds: float) -> None:
+        """Records a heartbeat of the agent in that session; it expires after `seconds`."""
         self._command("SET", self._key("heard"), session, "PX", int(seconds * 1000))
 
-    def heard(self) -> str:
-        """The session of the last sign of life that has not expired; empty if there is none."""
+    def live_session(self) -> str:
+        """The session of the last heartbeat that has not expired; empty if there is none."""
         session = self._command("GET", self._key("heard"))
         return session.decode() if isinstance(session, bytes) else ""
 
-    def silence(self) -> None:
+    def end_session(self) -> None:
         """Forgets the session and every call that waits."""
         self._command("DEL", self._key("heard"), self._key("calls"))
 

@@ -88,7 +88,7 @@ def hello(message: AgentMessage) -> bytes:
             spoken = agent_hello.protocol
             words = f"this server speaks protocol {PROTOCOL}, and the agent {spoken}: install the server's release"
             _refuse(row, "agent_version", words=words)
-        if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
+        if row.session and (_is_recent(row) or mailbox_of(row).live_session() == row.session):
             words = "another agent with this token is connected; try again when it has disconnected"
             _refuse(row, "agent_elsewhere", words=words)
         if (
@@ -151,7 +151,7 @@ def bye(message: AgentMessage) -> bytes:
         ended = ClusterAgent.objects.filter(pk=message.agent.pk, session=message.session).update(session="")
         if ended:
             record_audit_event("agent.left", message.agent.cluster.name, cluster_id=message.agent.cluster_id)
-    mailbox_of(message.agent).silence()
+    mailbox_of(message.agent).end_session()
     return b""
 
 
@@ -200,8 +200,8 @@ def _open_session(row: ClusterAgent, agent_hello: AgentHello, *, address: str) -
         waits.update(next_due_at=now)
         record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **columns)
     mailbox = mailbox_of(row)
-    mailbox.silence()
-    mailbox.hear(session, seconds=seconds_until_lost())
+    mailbox.end_session()
+    mailbox.record_heartbeat(session, seconds=seconds_until_lost())
     return session
 
 
@@ -237,7 +237,7 @@ def _store_heartbeat(message: AgentMessage) -> None:
     if row.heard_at is None or now - row.heard_at > often:
         # Stored in the database first, so that an agent keeps its session while the broker is down.
         ClusterAgent.objects.filter(pk=row.pk, session=message.session).update(heard_at=now)
-    mailbox_of(message.agent).hear(message.session, seconds=seconds_until_lost())
+    mailbox_of(message.agent).record_heartbeat(message.session, seconds=seconds_until_lost())
 
 
 def _require_session(message: AgentMessage) -> None:

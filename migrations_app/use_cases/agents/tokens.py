@@ -81,7 +81,7 @@ def mailbox_of(row: ClusterAgent) -> AgentMailbox:
 def _silence(row: ClusterAgent) -> None:
     """Tells waiting workers that the session is over; without a broker no worker waits."""
     with suppress(ReadError):
-        mailbox_of(row).silence()
+        mailbox_of(row).end_session()
 
 
 def _issue(cluster: Cluster, *, by: str) -> AgentSecret:
