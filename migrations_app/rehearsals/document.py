@@ -48,7 +48,7 @@ class RehearsalDocument(RehearsalValue, frozen=True):
     cut: tuple[str, ...] = ()
 
     @property
-    def calm(self) -> RehearsalResult | None:
+    def without_failure(self) -> RehearsalResult | None:
         """The play without a failure."""
         return next((play.result for play in self.plays if play.scenario == "none"), None)
 

@@ -32,7 +32,7 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
     if row is None or row.started_at is None or row.finished_at is None:
         return None
     newest = newest_result(row.pk, digest=row.digest)
-    result = read_document(newest.raw).calm if newest else None
+    result = read_document(newest.raw).without_failure if newest else None
     if newest is None or result is None:
         return None
     record, _ = RunRecord.objects.get_or_create(rollout=row)

@@ -90,8 +90,8 @@ class ShownRehearsal:
     @property
     def is_successful(self) -> bool:
         """Whether it rehearsed the current plan, and the play without a failure runs to its end."""
-        calm = self.document.calm if self.document else None
-        return self.row.current and calm is not None and calm.finished
+        without_failure = self.document.without_failure if self.document else None
+        return self.row.current and without_failure is not None and without_failure.finished
 
 
 def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:

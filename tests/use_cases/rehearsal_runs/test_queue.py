@@ -68,7 +68,11 @@ def test_a_plan_is_read_again_and_played_with_each_failure(ada):
     (found,) = rehearsals_of(row.pk)
     document = read_document(found.raw)
     assert (found.state, found.current, found.seed, found.error_code) == ("finished", True, 5, "")
-    assert (document.calm.plan, document.calm.finished, document.calm.seed) == (row.digest, True, 5)
+    assert (document.without_failure.plan, document.without_failure.finished, document.without_failure.seed) == (
+        row.digest,
+        True,
+        5,
+    )
     assert [play.scenario for play in document.plays] == ["none", "full_zone", "webhook_down"]
     assert verbs() == [
         ("rehearsal.requested", "ada", "requested"),
@@ -220,12 +224,12 @@ def told_by(*plays):
 def test_a_rehearsal_that_stops_is_not_what_the_policy_asks_for():  # A46
     demand("medium")
     row = a_rollout(a_cluster("shop"))
-    (calm,) = played()
+    (without_failure,) = played()
     stop = RehearsalStop(step="s1", title="Drain n1", code="gate_failed", words="a budget holds it")
-    stops = msgspec.structs.replace(calm.result, finished=False, stopped=stop)
+    stops = msgspec.structs.replace(without_failure.result, finished=False, stopped=stop)
     a_rehearsal(row)
     assert why_unrehearsed(row) == ""
-    a_rehearsal(row, **told_by(msgspec.structs.replace(calm, result=stops)))
+    a_rehearsal(row, **told_by(msgspec.structs.replace(without_failure, result=stops)))
     assert why_unrehearsed(row) == (
         "the policy asks for a rehearsal that runs to its end, and the newest one stops at 'Drain n1'"
     )
@@ -239,7 +243,7 @@ def test_a_rehearsal_that_stops_is_not_what_the_policy_asks_for():  # A46
 def test_a_play_with_a_failure_does_not_stand_for_one_without():  # A46
     demand("medium")
     row = a_rollout(a_cluster("shop"))
-    calm, full = played(Failure("full_zone"))
+    without_failure, full = played(Failure("full_zone"))
     refused = RehearsalPlay(scenario="none", zone="", result=None, refusal=PlayRefusal(code="not_seen", words="x"))
     for plays in ((full,), (refused, full), ()):
         Rehearsal.objects.all().delete()
@@ -247,7 +251,7 @@ def test_a_play_with_a_failure_does_not_stand_for_one_without():  # A46
         assert "without a failure, and the newest one has none" in why_unrehearsed(row)
     a_rehearsal(row, result=b"not JSON")
     assert "has none" in why_unrehearsed(row)
-    a_rehearsal(row, **told_by(calm, full))
+    a_rehearsal(row, **told_by(without_failure, full))
     assert why_unrehearsed(row) == ""
 
 
