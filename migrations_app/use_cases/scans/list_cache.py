@@ -27,7 +27,7 @@ LARGEST = 4 * 1024 * 1024
 
 
 def memory_of(
-    cluster: Cluster, api: ClusterApi, *, answering: AnsweringCluster | None, now: datetime
+    cluster: Cluster, api: ClusterApi, *, answering_cluster: AnsweringCluster | None, now: datetime
 ) -> PartMemory | None:
     """The stored parts of earlier scans, bound to this cluster, its address and its credentials.
 
@@ -36,11 +36,11 @@ def memory_of(
     """
     if not isinstance(api, LiveApi) or cluster.source == Cluster.Source.AGENT:
         return None
-    if answering is None or not answering.uid or not settings.ENV.encryption_keys:
+    if answering_cluster is None or not answering_cluster.uid or not settings.ENV.encryption_keys:
         return None
     credentials_digest = hashlib.sha256(bytes(cluster.sealed or b"")).hexdigest()
     way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, credentials_digest]
-    bound = "\n".join([answering.uid, answering.ca_digest, *way])
+    bound = "\n".join([answering_cluster.uid, answering_cluster.ca_digest, *way])
     rows = KeptList.objects.filter(cluster=cluster)
     parts = {row.part: part for row in rows if (part := _decrypt_part(cluster.pk, bytes(row.sealed))) is not None}
     return PartMemory(api, bound, now, parts)

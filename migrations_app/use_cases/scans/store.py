@@ -142,7 +142,7 @@ class ScanExtras:
 
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    answering: AnsweringCluster | None = None
+    answering_cluster: AnsweringCluster | None = None
     remaining: LegacyCounts = field(default_factory=dict)
     lists: Mapping[str, bytes] = field(default_factory=dict)
     """Sealed parts that the next scan may use again, by name."""
@@ -167,7 +167,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: ScanResult, extras: Scan
         _keep_content(packed, scanned.report.checks)
         # Locked: a waiver created at the same time is either counted here or finds this snapshot as the latest one.
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
-        keep_identity(scan.cluster_id, extras.answering)
+        keep_identity(scan.cluster_id, extras.answering_cluster)
         waivers = active_waivers_of_cluster(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
         publish_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)

@@ -57,25 +57,25 @@ def kept(cluster, parts):
     store_lists(cluster.pk, sealed_lists(cluster.pk, parts), now=NOW)
 
 
-def bound(cluster, api, answering=BEHIND):
-    return memory_of(cluster, api, answering=answering, now=NOW).bound
+def bound(cluster, api, answering_cluster=BEHIND):
+    return memory_of(cluster, api, answering_cluster=answering_cluster, now=NOW).bound
 
 
 def test_what_was_kept_comes_out_again_and_lies_there_sealed(cluster, api):
     kept(cluster, {"pods": PART})
-    assert memory_of(cluster, api, answering=BEHIND, now=NOW).kept == {"pods": PART}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": PART}
     assert b"canary" not in bytes(KeptList.objects.get().sealed)
     kept(cluster, {"pods": KeptPart(misses=1)})
-    assert memory_of(cluster, api, answering=BEHIND, now=NOW).kept == {"pods": KeptPart(misses=1)}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": KeptPart(misses=1)}
 
 
 def test_another_key_or_the_row_of_another_cluster_does_not_open(cluster, api, use):
     kept(cluster, {"pods": PART})
     other = Cluster.objects.create(name="c2", source="kubeconfig")
     KeptList.objects.create(cluster=other, part="pods", sealed=KeptList.objects.get().sealed, changed_at=NOW)
-    assert memory_of(other, api, answering=BEHIND, now=NOW).kept == {}
+    assert memory_of(other, api, answering_cluster=BEHIND, now=NOW).kept == {}
     use(("k2", os.urandom(32)))
-    assert memory_of(cluster, api, answering=BEHIND, now=NOW).kept == {}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {}
 
 
 def test_it_holds_for_one_cluster_one_way_and_one_credential(cluster, api):
@@ -92,19 +92,19 @@ def test_it_holds_for_one_cluster_one_way_and_one_credential(cluster, api):
 
 
 def test_nothing_is_kept_without_a_key_through_an_agent_or_of_a_cluster_that_is_not_known(cluster, api, use):
-    assert memory_of(cluster, api, answering=None, now=NOW) is None
-    assert memory_of(cluster, api, answering=AnsweringCluster("", "ca-1", "forbidden"), now=NOW) is None
+    assert memory_of(cluster, api, answering_cluster=None, now=NOW) is None
+    assert memory_of(cluster, api, answering_cluster=AnsweringCluster("", "ca-1", "forbidden"), now=NOW) is None
     agents = Cluster.objects.create(name="c3", source="agent")
-    assert memory_of(agents, api, answering=BEHIND, now=NOW) is None
-    assert memory_of(cluster, object(), answering=BEHIND, now=NOW) is None
+    assert memory_of(agents, api, answering_cluster=BEHIND, now=NOW) is None
+    assert memory_of(cluster, object(), answering_cluster=BEHIND, now=NOW) is None
     use()
-    assert memory_of(cluster, api, answering=BEHIND, now=NOW) is None
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW) is None
 
 
 def test_a_part_that_is_too_long_is_not_kept(cluster, api, monkeypatch):
     monkeypatch.setattr("migrations_app.use_cases.scans.list_cache.LARGEST", 50)
     kept(cluster, {"pods": PART})
-    assert memory_of(cluster, api, answering=BEHIND, now=NOW).kept == {"pods": KeptPart()}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": KeptPart()}
 
 
 def test_a_cluster_that_was_replaced_begins_without_it(cluster):
