@@ -150,9 +150,9 @@ OUTCOMES: dict[str, str] = {
 @register.filter
 def deed(line: Any) -> str:  # noqa: ANN401 - a line of the audit log
     """Returns what the actor did; for an event without a sentence its verb in words."""
-    return DEEDS.get(line.verb, wording.spoken(line.verb.replace(".", ": ")))
+    return DEEDS.get(line.verb, wording.code_text(line.verb.replace(".", ": ")))
 
 
 @register.filter
 def outcome_word(outcome: str) -> str:
-    return OUTCOMES.get(outcome, wording.spoken(outcome))
+    return OUTCOMES.get(outcome, wording.code_text(outcome))

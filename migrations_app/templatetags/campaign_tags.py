@@ -86,20 +86,22 @@ def member_badge(state: str) -> SafeString:
 @register.filter
 def member_cause(code: str) -> str:
     """Returns why a cluster stopped or does not join, or a campaign ended; the code in words if it has no sentence."""
-    sentence = MEMBER_CAUSES.get(code) or JOURNEY_CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
+    sentence = (
+        MEMBER_CAUSES.get(code) or JOURNEY_CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)
+    )
     return sentence[:1].lower() + sentence[1:]
 
 
 @register.filter
 def gate_word(code: str) -> str:
     """Returns what the next wave waits for."""
-    return GATE_WORDS.get(code, wording.spoken(code))
+    return GATE_WORDS.get(code, wording.code_text(code))
 
 
 @register.filter
 def person_gate_word(code: str) -> str:
     """Returns which waves a person opens."""
-    return PERSON_WORDS.get(code, wording.spoken(code))
+    return PERSON_WORDS.get(code, wording.code_text(code))
 
 
 @register.filter

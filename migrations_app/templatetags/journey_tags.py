@@ -140,7 +140,7 @@ def undo_word(how: str) -> str:
 @register.filter
 def wait_word(code: str) -> str:
     """Returns what a journey waits for; the code in words if it has no sentence."""
-    return WAITS.get(code, wording.spoken(code))
+    return WAITS.get(code, wording.code_text(code))
 
 
 @register.filter
@@ -152,13 +152,13 @@ def hold_word(code: str) -> str:
 @register.filter
 def journey_cause(code: str) -> str:
     """Returns why a journey stopped or a step ended; the code in words if it has no sentence."""
-    return CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
+    return CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)
 
 
 @register.filter
 def difference_word(code: str) -> str:
     """Returns how a plan differs."""
-    return DIFFERENCES.get(code, wording.spoken(code))
+    return DIFFERENCES.get(code, wording.code_text(code))
 
 
 @register.filter

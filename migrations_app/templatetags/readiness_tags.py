@@ -76,7 +76,7 @@ def message_tone(level: str) -> str:
 
 
 @register.filter
-def by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def grouped_by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Returns the messages that stay until they are closed, and those that disappear by themselves."""
     parts: dict[bool, list[Message]] = {False: [], True: []}
     for message in messages:
@@ -187,7 +187,7 @@ def group_words(group: FindingGroup) -> str:
     unread = isinstance(reason, Reason) and reason.code == "part_unread"
     if group.alone or not unread or cause.part not in wording.PARTS:
         return group.summary or group.first.title
-    return _("{part} could not be read: {why}").format(part=wording.PARTS[cause.part], why=wording.spoken(cause.why))
+    return _("{part} could not be read: {why}").format(part=wording.PARTS[cause.part], why=wording.code_text(cause.why))
 
 
 @register.filter
@@ -227,12 +227,12 @@ def evidence_kind(row: Evidence) -> str:
 @register.filter
 def reason_word(code: str) -> str:
     """Returns why something could not be read, as a sentence."""
-    return wording.REASONS.get(code, wording.spoken(code).capitalize())
+    return wording.REASONS.get(code, wording.code_text(code).capitalize())
 
 
 @register.filter
-def spoken(code: str) -> str:
-    return wording.ANOMALIES.get(code, wording.spoken(code))
+def code_text(code: str) -> str:
+    return wording.ANOMALIES.get(code, wording.code_text(code))
 
 
 @register.simple_tag
@@ -256,14 +256,14 @@ def done_percent(done: DonePercent) -> SafeString:
 
 @register.simple_tag
 @cache
-def minirail(stage: str) -> SafeString:
+def stage_dots(stage: str) -> SafeString:
     """Returns the cluster's stage as five dots; decorative, beside the stage's word."""
     at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
     places = ((x, _where(index, at)) for index, x in enumerate(GEOMETRY))
     dots = format_html_join("", '<circle cx="{}" cy="6" r="3.2" class="{}"/>', places)
     walked = format_html('<line x1="6" y1="6" x2="{}" y2="6" class="past"/>', GEOMETRY[at]) if at > 0 else ""
     return format_html(
-        '<svg class="minirail" viewBox="0 0 52 12" aria-hidden="true"><line x1="6" y1="6" x2="46" y2="6"/>{}{}</svg>',
+        '<svg class="stage-dots" viewBox="0 0 52 12" aria-hidden="true"><line x1="6" y1="6" x2="46" y2="6"/>{}{}</svg>',
         walked,
         dots,
     )
@@ -282,7 +282,7 @@ def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the header of 
 
 
 @register.simple_tag
-def asked_of(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
+def snapshot_and_kubernetes(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
     """Returns the query that keeps a link in the chosen snapshot and the planned Kubernetes, to append to another
     parameter.
     """
@@ -305,7 +305,7 @@ KEPT_PARAMETERS = frozenset(_PARAMETERS.split())
 
 
 @register.simple_tag(takes_context=True)
-def here_with(context: dict[str, Any], **changes: object) -> str:
+def query_string(context: dict[str, Any], **changes: object) -> str:
     """Returns this page's query string with some parameters changed (empty removes one), starting at page one.
 
     Parameters that no page reads are left out.
