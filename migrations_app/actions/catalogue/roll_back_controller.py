@@ -33,6 +33,6 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
 
 
 @action.forecasts
-def forecast_steps(_scene: PlanningContext, _parameters: Parameters) -> Forecast:
+def forecast_steps(_context: PlanningContext, _parameters: Parameters) -> Forecast:
     """The forecast: no node moves."""
     return Forecast(cannot_be_undone=("the newer release is only brought back by a new upgrade",))

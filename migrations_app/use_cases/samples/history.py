@@ -129,23 +129,23 @@ def _planned(cluster: Cluster, twin: Twin, *, collected: CollectResult, rollout:
     if action is None:
         raise LookupError(rollout.action)
     writer, limits = TwinWriter(twin), RolloutLimits()
-    scene = _scene(action, writer, collected=collected, rollout=rollout, limits=limits)
+    context = _planning_context(action, writer, collected=collected, rollout=rollout, limits=limits)
     return Plan(
         action=action.id,
         title=action.title,
         parameters=dict(rollout.parameters),
         cluster=str(cluster.pk),
         identity=writer.identity(),
-        steps=prove_steps(writer, numbered(action.steps(scene, rollout.parameters))).steps,
+        steps=prove_steps(writer, numbered(action.steps(context, rollout.parameters))).steps,
         limits=limits,
-        forecast=action.forecast(scene, rollout.parameters),
+        forecast=action.forecast(context, rollout.parameters),
         author=PEOPLE[0].name,
         snapshot="",
         policy=0,
     )
 
 
-def _scene(
+def _planning_context(
     action: Action, writer: TwinWriter, *, collected: CollectResult, rollout: PastRollout, limits: RolloutLimits
 ) -> PlanningContext:
     inventory = collected.inventory
