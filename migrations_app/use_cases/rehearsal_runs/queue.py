@@ -26,7 +26,7 @@ from migrations_app.rehearsals.result import Scenario
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired
-from migrations_app.use_cases.rollouts.transitions import rollout_for_update
+from migrations_app.use_cases.rollouts.transitions import locked_rollout
 
 MAX_ATTEMPTS = 2
 MOST_OF_A_PLAN = 20
@@ -56,7 +56,7 @@ def request_rehearsal(
     """
     _refuse_invalid(failures, seed)
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
         if row.state not in REHEARSED:
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be rehearsed", code="moved")
@@ -188,8 +188,3 @@ def rehearsal_event(rehearsal: Rehearsal, then: str, *, row: Rollout, by: Actor)
         correlation=str(row.pk),
         detail={"rehearsal": str(rehearsal.pk), "failures": rehearsal.failures, "seed": rehearsal.seed},
     )
-
-
-def _locked(rollout_id: uuid.UUID) -> Rollout:
-    rollout_for_update(rollout_id)
-    return Rollout.objects.select_for_update().get(pk=rollout_id)

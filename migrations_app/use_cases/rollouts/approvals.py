@@ -22,7 +22,7 @@ from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired, refuse_moved, refuse_unrehearsed
-from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, locked_rollout, require_rollout, transition
 
 __all__ = [
     "ApprovalRequest",
@@ -77,7 +77,7 @@ def request_approval(
     callers. Raises PermissionDenied, InvalidInput, Conflict.
     """
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         refuse_expired(row)
@@ -155,7 +155,7 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, approval_request: Appr
     All other checks stay. Raises as `approve`, and InvalidInput `reason_needed`.
     """
     now = timezone.now()
-    refuse_person(may_break_glass(person_over_cluster(person, rollout_for_update(rollout_id).cluster_id), now=now))
+    refuse_person(may_break_glass(person_over_cluster(person, require_rollout(rollout_id).cluster_id), now=now))
     if not approval_request.reason.strip():
         raise InvalidInput("describe the emergency", where="reason", code="reason_needed")
     with transaction.atomic():
@@ -175,7 +175,7 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
     Conflict.
     """
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         scoped_person = person_over_cluster(person, row.cluster_id)
         if "approve" not in scoped_person.rights:
             refuse_person(may_prepare(scoped_person))
@@ -197,7 +197,7 @@ def acknowledgements_needed(row: Rollout) -> dict[str, str]:
 
 
 def _awaiting(rollout_id: uuid.UUID) -> Rollout:
-    row = _locked(rollout_id)
+    row = locked_rollout(rollout_id)
     if row.state != "awaiting_approval":
         raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be approved", code="moved")
     return row
@@ -241,11 +241,6 @@ def _refuse_other_plan(row: Rollout, approval_request: ApprovalRequest, *, typed
 def _refuse_untyped(row: Rollout, typed: str) -> None:
     if typed != row.cluster_name:
         raise InvalidInput("type the cluster's name as it is shown above", where="typed", code="name_not_typed")
-
-
-def _locked(rollout_id: uuid.UUID) -> Rollout:
-    rollout_for_update(rollout_id)
-    return Rollout.objects.select_for_update().get(pk=rollout_id)
 
 
 def _event(row: Rollout, by: Actor, *, verb: str, outcome: str, why: str = "") -> Event:

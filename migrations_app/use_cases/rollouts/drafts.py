@@ -21,7 +21,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_moved, refuse_without_action_workers
-from migrations_app.use_cases.rollouts.transitions import rollout_for_update
+from migrations_app.use_cases.rollouts.transitions import require_rollout
 
 ROLL_BACK = "roll_back"
 MAY_BE_ROLLED_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
@@ -101,7 +101,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
 
     Raises NotFound, PermissionDenied, Conflict.
     """
-    row = rollout_for_update(rollout_id)
+    row = require_rollout(rollout_id)
     refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
     refuse_moved(row, version)
     if row.state not in MAY_BE_ROLLED_BACK:

@@ -92,12 +92,18 @@ def transition(
     return row.version
 
 
-def rollout_for_update(rollout_id: uuid.UUID) -> Rollout:
+def require_rollout(rollout_id: uuid.UUID) -> Rollout:
     """The row of the rollout. Raises NotFound."""
     row = Rollout.objects.filter(pk=rollout_id).first()
     if row is None:
         raise NotFound("no such rollout")
     return row
+
+
+def locked_rollout(rollout_id: uuid.UUID) -> Rollout:
+    """The row of the rollout, locked until the transaction ends. Raises NotFound."""
+    require_rollout(rollout_id)
+    return Rollout.objects.select_for_update().get(pk=rollout_id)
 
 
 def _state(row: Rollout) -> RolloutState:

@@ -33,7 +33,7 @@ from migrations_app.use_cases.rollouts.attempts import counting_attempt, halt_cr
 from migrations_app.use_cases.rollouts.helm.runs import HelmWriter, runs_helm
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested, report_waiting
 from migrations_app.use_cases.rollouts.lease import LeaseToken
-from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, require_rollout, transition
 from migrations_app.use_cases.runtime.connections import connect_writer
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
     5. Finish, pause, abort or halt the rollout, and release the lease.
     """
     try:
-        row = rollout_for_update(rollout_id)
+        row = require_rollout(rollout_id)
         lease_token = lease.acquire(row.cluster_id, holder) if row.state in WORKING else None
         return _advance_under_lease(row, lease_token) if lease_token is not None else False
     except LeaseLost:
