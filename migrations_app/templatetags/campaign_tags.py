@@ -14,7 +14,7 @@ from migrations_app.templatetags.readiness_tags import NONE, icon
 from migrations_app.texts import text as _
 
 register = template.Library()
-MEMBER_LOOKS: dict[str, BadgeStyle] = {
+MEMBER_STYLES: dict[str, BadgeStyle] = {
     "waiting": BadgeStyle(_("Waiting"), "muted", "na"),
     "preparing": BadgeStyle(_("Preparing"), "accent", "going"),
     "asking": BadgeStyle(_("Needs approval"), "warning", "person"),
@@ -79,7 +79,7 @@ PERSON_WORDS: dict[str, str] = {
 @register.simple_tag
 def member_badge(state: str) -> SafeString:
     """Returns the state of a cluster of a campaign: icon and word."""
-    look = MEMBER_LOOKS.get(state, NONE)
+    look = MEMBER_STYLES.get(state, NONE)
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 

@@ -11,7 +11,7 @@ from migrations_app.templatetags.readiness_tags import NONE, icon
 from migrations_app.texts import text as _
 
 register = template.Library()
-STEP_LOOKS: dict[str, BadgeStyle] = {
+STEP_STYLES: dict[str, BadgeStyle] = {
     "waiting": BadgeStyle(_("Waiting"), "muted", "na"),
     "ready": BadgeStyle(_("Next"), "accent", "going"),
     "running": BadgeStyle(_("In progress"), "accent", "going"),
@@ -115,7 +115,7 @@ TITLES = {check.id: check.title for check in all_checks()}
 @register.simple_tag
 def step_badge(state: str) -> SafeString:
     """Returns the state of a step: icon and word."""
-    look = STEP_LOOKS.get(state, NONE)
+    look = STEP_STYLES.get(state, NONE)
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 

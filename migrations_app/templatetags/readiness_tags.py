@@ -91,23 +91,23 @@ def toast_icon(tone: str) -> str:
 
 
 @register.filter
-def verdict_look(verdict: str) -> BadgeStyle:
+def verdict_style(verdict: str) -> BadgeStyle:
     return wording.VERDICTS.get(verdict, NONE)
 
 
 @register.filter
-def bucket_look(bucket: str) -> BadgeStyle:
+def bucket_style(bucket: str) -> BadgeStyle:
     return wording.BUCKETS.get(bucket, NONE)
 
 
 @register.filter
-def stage_look(stage: str) -> BadgeStyle:
+def stage_style(stage: str) -> BadgeStyle:
     return wording.STAGES.get(stage, wording.STAGES["unknown"])
 
 
 @register.filter
 def stage_word(stage: str) -> str:
-    return stage_look(stage).word
+    return stage_style(stage).word
 
 
 @register.filter
@@ -119,12 +119,12 @@ def fact_word(value: str | None, name: str) -> str:
 
 
 @register.filter
-def finding_look(finding: Any) -> BadgeStyle:  # noqa: ANN401 - a Finding, or None for a check that was not asked
+def finding_style(finding: Any) -> BadgeStyle:  # noqa: ANN401 - a Finding, or None for a check that was not asked
     """Returns the look of one finding; `Not asked` for None."""
-    return look_of(finding.status, finding.severity) if finding else BadgeStyle(_("Not asked"), "muted", "never")
+    return style_of(finding.status, finding.severity) if finding else BadgeStyle(_("Not asked"), "muted", "never")
 
 
-def look_of(status: str, severity: str) -> BadgeStyle:
+def style_of(status: str, severity: str) -> BadgeStyle:
     """Returns the look of a status: a failed check looks like its severity, any other like its status."""
     if status == "fail" and severity != "blocker":
         return wording.SEVERITIES.get(severity, NONE)._replace(word=_("Fails"))

@@ -70,12 +70,12 @@ def test_a_badge_is_icon_and_word(verdict):
     ],
 )
 def test_a_failure_looks_like_its_severity(status, severity, tone, word):
-    look = tags.finding_look(a_finding(status=status, severity=severity))
+    look = tags.finding_style(a_finding(status=status, severity=severity))
     assert (look.tone, look.word) == (tone, word)
 
 
 def test_a_check_that_was_not_asked():
-    assert tags.finding_look(None).word == "Not asked"
+    assert tags.finding_style(None).word == "Not asked"
 
 
 @pytest.mark.parametrize(

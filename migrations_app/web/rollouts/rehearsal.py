@@ -19,7 +19,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
 from migrations_app.web.rollouts.run_board import WIDTH, step_path
 
-STATE_LOOKS: Mapping[str, BadgeStyle] = {
+STATE_STYLES: Mapping[str, BadgeStyle] = {
     "queued": BadgeStyle(_("Waiting for a worker"), "muted", "never"),
     "running": BadgeStyle(_("Being played"), "accent", "going"),
     "finished": BadgeStyle(_("Played"), "pass", "done"),
@@ -103,7 +103,7 @@ def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
     shown_newest = shown_rehearsal(newest) if newest else None
     return {
         "rehearsal_mark": mark_of(rehearsals[0].id, rehearsals[0].state) if rehearsals else "",
-        "rehearsals": tuple((rehearsal, STATE_LOOKS[rehearsal.state]) for rehearsal in rehearsals),
+        "rehearsals": tuple((rehearsal, STATE_STYLES[rehearsal.state]) for rehearsal in rehearsals),
         "rehearsal": shown_newest,
         "rehearsal_tone": "pass" if shown_newest and shown_newest.is_successful else "warning",
         "rehearsing": any(rehearsal.state in ("queued", "running") for rehearsal in rehearsals),
@@ -117,7 +117,7 @@ def shown_rehearsal(row: RehearsalRow) -> ShownRehearsal:
     """Returns a rehearsal with its plays."""
     document = read_document(row.raw) if row.raw else None
     plays = tuple(_play(play) for play in document.plays) if document else ()
-    return ShownRehearsal(row=row, look=STATE_LOOKS[row.state], document=document, plays=plays)
+    return ShownRehearsal(row=row, look=STATE_STYLES[row.state], document=document, plays=plays)
 
 
 def _play(play: RehearsalPlay) -> ShownPlay:
