@@ -91,7 +91,7 @@ def pytest_configure() -> None:
     django_settings.CACHES = caches("memory://")
     app.conf.broker_transport_options = {**app.conf.broker_transport_options, "max_retries": 0}
     if os.environ.get(drip.LATE):
-        django_settings.MIDDLEWARE = ["tests.browser.drip.drip", *django_settings.MIDDLEWARE]
+        django_settings.MIDDLEWARE = ["tests.browser.slow_pages.slow_pages", *django_settings.MIDDLEWARE]
 
 
 def pytest_report_header() -> str:
