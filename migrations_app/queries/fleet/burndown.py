@@ -81,7 +81,7 @@ class Burndown:
 class GroupLine:
     id: uuid.UUID
     name: str
-    told: Burndown
+    burndown: Burndown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +120,10 @@ def burndown_by_group(filters: BurndownFilters, *, now: datetime) -> tuple[Burnd
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
     for group_id, cluster_id in rows.values_list("clustergroup_id", "cluster_id"):
         members[group_id].add(str(cluster_id))
-    lines = [GroupLine(id=group.pk, name=group.name, told=_burndown_of(read, members[group.pk])) for group in groups]
-    return _burndown_of(read), tuple(line for line in lines if line.told.clusters)
+    lines = [
+        GroupLine(id=group.pk, name=group.name, burndown=_burndown_of(read, members[group.pk])) for group in groups
+    ]
+    return _burndown_of(read), tuple(line for line in lines if line.burndown.clusters)
 
 
 def without_karpenter(filters: BurndownFilters) -> int:

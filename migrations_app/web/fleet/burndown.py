@@ -92,7 +92,7 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
         "bare": without_karpenter(filters),
         "head": cluster_head(filters.cluster, now=now) if filters.cluster else None,
         "group": group_of(filters.group) if filters.group else None,
-        "groups": [_group(group.told, key=group.id, name=group.name) for group in groups],
+        "groups": [_group(group.burndown, key=group.id, name=group.name) for group in groups],
         "choices": group_choices(),
         "labels": label_choices(),
         "filters": filters,

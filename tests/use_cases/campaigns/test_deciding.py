@@ -138,7 +138,7 @@ def test_every_cause_that_is_accepted_is_shown(ada, causes, asked):
     row = stage.previewed(ada, weighed=NOTE, accepts=True)
     here = load_campaign(row.pk)
     assert here.plan.accepted == (("controller_permitted",) if asked else ())
-    told = [on.told.about for found in covered_by_approval(row.pk).warnings.values() for on in found]
+    told = [on.warning.about for found in covered_by_approval(row.pk).warnings.values() for on in found]
     assert told == ([tuple(f"Pod shop/cart-{number}: old" for number in range(50))] if asked else [])
     prior = member_journeys._decisions_for(here, here.members[0])
     assert [hop.accepted for hop in prior.weighed.values() if hop.accepted] == (
