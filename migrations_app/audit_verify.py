@@ -119,13 +119,13 @@ def read_link(line: bytes) -> Link:
     body, tail = line[:-_HASH_TAIL] + b"}", line[-_HASH_TAIL:]
     if not tail.startswith(_HASH) or not tail.endswith(b'"}\n'):
         raise ValueError("is not a line as it was exported")
-    columns = tail[len(_HASH) : -3].decode("ascii", "replace")
-    if hashlib.sha256(body).hexdigest() != columns:
+    stated_hash = tail[len(_HASH) : -3].decode("ascii", "replace")
+    if hashlib.sha256(body).hexdigest() != stated_hash:
         raise ValueError("does not match its hash")
     columns = _object(body)
     if tuple(columns) != FIELDS or type(columns["seq"]) is not int or not isinstance(columns["prev"], str):
         raise ValueError("has other columns than an event")
-    return Link(columns["seq"], columns["prev"], columns)
+    return Link(columns["seq"], columns["prev"], stated_hash)
 
 
 def read_checkpoint(line: bytes) -> CheckpointLine:

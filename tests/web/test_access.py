@@ -38,7 +38,8 @@ WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in clusters/test_waivers
 GROUPS = {  # tested in fleet/test_groups.py
     "group": access.SIGNED_IN, "fleet-view-keep": access.SIGNED_IN, "fleet-view-forget": access.SIGNED_IN,
     "fleet-scan-chosen": "add_scan",
-    "fleet-waive-chosen": "change_cluster", "fleet-export-chosen": access.SIGNED_IN,  # tested in fleet/test_bulk_waivers.py
+    "fleet-waive-chosen": "change_cluster",  # tested in fleet/test_bulk_waivers.py
+    "fleet-export-chosen": access.SIGNED_IN,
     "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
     "cluster-join": "administer_policy",  # tested in clusters/test_joining.py
     "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",
