@@ -23,7 +23,7 @@ from migrations_app.collect.aws import with_policies
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy
 from migrations_app.iam.policy import parse_policy
-from migrations_app.iam.templates import MOST_BYTES, policy_texts
+from migrations_app.iam.templates import MAX_TEMPLATE_BYTES, policy_texts
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import ScanResult
 
@@ -73,7 +73,7 @@ def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
 
 def _content(path: Path) -> bytes:
     try:
-        return beginning(path, MOST_BYTES + 1)
+        return beginning(path, MAX_TEMPLATE_BYTES + 1)
     except (OSError, ValueError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
         raise InvalidPolicy(f"cannot be read: {reason}", where=str(path)) from None
