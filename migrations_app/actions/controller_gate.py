@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from migrations_app.actions.changes import ActionValue
 from migrations_app.karpenter.detection import image_release
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 LEADER = "karpenter-leader-election"
 
 
@@ -90,10 +90,10 @@ def _pod_reasons(gate: ControllerGate, seen: ControllerStatus, *, pods: tuple[Po
     matching = [pod for pod in pods if gate.fits(pod.images)]
     other = [pod.name for pod in pods if pod not in matching]
     if other:
-        yield f"other images run in {', '.join(other[:MOST_NAMED])}"
+        yield f"other images run in {', '.join(other[:MAX_NAMED])}"
     waiting = [pod.name for pod in matching if not pod.ready]
     if waiting:
-        yield f"not ready: {', '.join(waiting[:MOST_NAMED])}"
+        yield f"not ready: {', '.join(waiting[:MAX_NAMED])}"
     if len(matching) < seen.wanted:
         yield f"{len(matching)} of {seen.wanted} pods run {gate.wanted}"
     if gate.leader:

@@ -23,8 +23,8 @@ from migrations_app.use_cases.organizations.clusters import MAX_CLUSTERS_PER_REQ
 from migrations_app.use_cases.organizations.queue import request_listing
 from migrations_app.use_cases.organizations.registration import (
     HUB_ROLE,
+    MAX_REGIONS,
     MEMBER_ROLE,
-    MOST_REGIONS,
     NewOrganization,
     register_organization,
     remove_organization,
@@ -41,7 +41,7 @@ class NewOrganizationSerializer(StrictSerializer):
 
     name = Text(max_length=120)
     account = Text(max_length=12)
-    regions = serializers.ListField(child=Text(max_length=40), min_length=1, max_length=MOST_REGIONS)
+    regions = serializers.ListField(child=Text(max_length=40), min_length=1, max_length=MAX_REGIONS)
     hub_role = Text(required=False, max_length=64, default=HUB_ROLE)
     member_role = Text(required=False, max_length=64, default=MEMBER_ROLE)
 

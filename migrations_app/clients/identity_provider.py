@@ -14,7 +14,7 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidResponse, ServerFailed
 
 TIMEOUT_SECONDS = 10.0
-MOST_BYTES = 512 * 1024
+MAX_BYTES = 512 * 1024
 WELL_KNOWN = "/.well-known/openid-configuration"
 FORM = "application/x-www-form-urlencoded"
 
@@ -103,7 +103,7 @@ def _fetch(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, s
     # The settings take plain http for loopback addresses alone, and the client refuses it for others.
     policy = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
     bounds = CallBounds(
-        server="identity provider", reach=policy, ends=time.monotonic() + TIMEOUT_SECONDS, most=MOST_BYTES
+        server="identity provider", reach=policy, ends=time.monotonic() + TIMEOUT_SECONDS, most=MAX_BYTES
     )
     headers = {"Accept": "application/json", "User-Agent": "karpdash"} | ({"Content-Type": FORM} if form else {})
     answer = send(method, url, bounds=bounds, headers=headers, body=urlencode(form).encode() if form else None)

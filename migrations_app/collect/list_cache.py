@@ -28,7 +28,7 @@ MIN_OBJECTS: Final = 2000
 """Minimum number of objects for a proof: a shorter list is read as fast."""
 MAX_LIST_AGE: Final = timedelta(days=1)
 """After a day the whole list is read despite any proof: a restored database may count versions anew."""
-MOST_PAUSES: Final = 23
+MAX_PAUSES: Final = 23
 """Maximum number of scans in a row without a proof, after proofs that failed repeatedly."""
 WATCH_SECONDS: Final = (3, 12)
 """Minimum and maximum seconds of a watch. Bookmarks come two seconds before its end."""
@@ -94,7 +94,7 @@ class PartMemory:
             self._keep(name, msgspec.structs.replace(known, misses=0))
             return {name: part}
         misses = known.misses + 1 if asks else known.misses
-        pauses = min(2**misses - 2, MOST_PAUSES) if asks else max(known.pauses - 1, 0)
+        pauses = min(2**misses - 2, MAX_PAUSES) if asks else max(known.pauses - 1, 0)
         started, noting = time.monotonic(), replace(reading, noted=[])
         try:
             parts = job.read(noting)

@@ -34,7 +34,7 @@ _SETTLED: Final = 366 * _DAY
 """From that minute on everything counts that began before, as no longer duration is looked at."""
 LONGEST: Final = 100
 """The longest schedule that is read, in characters."""
-_MOST_A_DAY: Final = 48
+_MAX_A_DAY: Final = 48
 """More separate times of one day are not looked at: between them the budget is open."""
 
 Interval = tuple[int, int]
@@ -94,7 +94,7 @@ def _intervals(schedule: str, minutes: int) -> tuple[Interval, ...]:
         return ()
     of_day = sorted(hour * 60 + minute for hour in cron.hours for minute in cron.minutes)
     hits = list(_first_and_last(of_day, minutes))
-    if len(hits) > _MOST_A_DAY:
+    if len(hits) > _MAX_A_DAY:
         return ()
     days = (day for day in range(_DAYS) if cron.hits_on(_FIRST + timedelta(days=day)))
     return tuple((day * _DAY + start, day * _DAY + end) for day in days for start, end in hits)

@@ -20,7 +20,7 @@ from migrations_app.simulator.owner_gc import OrphanCollector
 from migrations_app.simulator.pods import PodController
 from migrations_app.simulator.workloads import WorkloadController
 
-MOST_PASSES = 400
+MAX_PASSES = 400
 
 
 class ClusterNotSettled(RuntimeError):
@@ -117,7 +117,7 @@ class KarpenterSimulator:
         self.measurements.sample(state, coming=len(self._launcher.coming))
         return self._api.writes - before
 
-    def settle(self, *, passes: int = MOST_PASSES) -> int:
+    def settle(self, *, passes: int = MAX_PASSES) -> int:
         """Makes passes until nothing is left to do now, and returns their number.
 
         Raises RestlessCluster if that does not end.

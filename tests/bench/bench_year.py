@@ -34,8 +34,8 @@ LEVEL = 6
 DAY, YEAR = 24, 365 * 24
 """Hourly scans of the first day, and of a year."""
 ROUNDS = 7
-MOST_BYTES = 5_000_000_000
-MOST_TIMES, SPARE_MS = 1.25, 5.0
+MAX_BYTES = 5_000_000_000
+MAX_TIMES, SPARE_MS = 1.25, 5.0
 """What a page may take more than on the first day and still count as equally fast: the spread of two measurements."""
 STORY = "beta_037"
 PAGES = {
@@ -81,14 +81,14 @@ class Year:
 
 def verdicts(found: Year) -> Iterator[tuple[bool, str]]:
     """Each target: reached or not, and the sentence with the figure. The limit of the size is by cluster."""
-    limit = MOST_BYTES * found.clusters / CLUSTERS
+    limit = MAX_BYTES * found.clusters / CLUSTERS
     said = f"{found.database}: {found.size / 1e9:.2f} GB of {found.clusters} clusters (at most {limit / 1e9:.2f})"
     yield found.size <= limit, f"{said}, something new every {found.hours} hours"
     yield found.swept == 0, f"retention deleted {found.swept} rows of what was filled in"
     for page, took in found.year.items():
         before = found.first_day[page]
         said = f"{page} {took:.0f} ms after a year, {before:.0f} ms on the first day"
-        yield took <= max(MOST_TIMES * before, before + SPARE_MS), said
+        yield took <= max(MAX_TIMES * before, before + SPARE_MS), said
 
 
 def measured(clusters: int, *, hours: int = HOURS, kind: str = KIND, rounds: int = ROUNDS) -> Year:

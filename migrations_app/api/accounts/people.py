@@ -20,7 +20,7 @@ from migrations_app.api.framework.views import Endpoint, body_params, cursor_of,
 from migrations_app.queries.accounts import people
 from migrations_app.queries.accounts.people import AccountRow, Team
 from migrations_app.use_cases.accounts import management
-from migrations_app.use_cases.accounts.management import MAX_NAME_LENGTH, MOST_MEMBERS, TeamChange
+from migrations_app.use_cases.accounts.management import MAX_MEMBERS, MAX_NAME_LENGTH, TeamChange
 
 
 class AccountRowSerializer(StructSerializer):
@@ -58,7 +58,7 @@ class NewTeamSerializer(StrictSerializer):
 
     name = Text(max_length=MAX_NAME_LENGTH)
     members = serializers.ListField(
-        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MOST_MEMBERS
+        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MAX_MEMBERS
     )
 
 
@@ -66,10 +66,10 @@ class TeamChangeSerializer(StrictSerializer):
     """Accounts to add and to remove, by name. If one of them is not accepted, nothing is changed."""
 
     add = serializers.ListField(
-        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MOST_MEMBERS
+        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MAX_MEMBERS
     )
     remove = serializers.ListField(
-        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MOST_MEMBERS
+        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MAX_MEMBERS
     )
 
 

@@ -23,7 +23,7 @@ from migrations_app.use_cases.clusters.batches import NewCluster, label_each, re
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
 
-MOST_NEW, MOST = 50, 500
+MAX_NEW, MOST = 50, 500
 
 
 class BatchMemberSerializer(StrictSerializer):
@@ -40,7 +40,7 @@ class BatchMemberSerializer(StrictSerializer):
 class NewClustersSerializer(StrictSerializer):
     """At most 50 clusters, together at most 1 MiB."""
 
-    clusters = serializers.ListField(child=BatchMemberSerializer(), min_length=1, max_length=MOST_NEW)
+    clusters = serializers.ListField(child=BatchMemberSerializer(), min_length=1, max_length=MAX_NEW)
 
 
 class RegisteredSerializer(serializers.Serializer[Any]):

@@ -16,7 +16,7 @@ from typing import Final
 from migrations_app.clients.agents.api_target import ApiTarget
 from migrations_app.clients.agents.call_rules import AllowedCalls
 from migrations_app.clients.agents.protocol import (
-    MOST_CALLS,
+    MAX_CALLS,
     PROTOCOL,
     AgentBegin,
     AgentCall,
@@ -90,7 +90,7 @@ class Agent:
         the server does not speak to, OtherCluster if the API server changed, and InvalidResponse for a redirect.
         """
         pause, last_message = FIRST_PAUSE, ""
-        with ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="call") as pool:
+        with ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="call") as pool:
             while not self._stop.is_set():
                 self._target.require_same()
                 try:
@@ -130,7 +130,7 @@ class Agent:
 
     def _poll(self, pool: ThreadPoolExecutor) -> None:
         """Polls once. After a broken connection the session stays valid, and the agent goes on with it."""
-        room = MOST_CALLS - self._under_way
+        room = MAX_CALLS - self._under_way
         agent_calls = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
         for call in agent_calls.calls[:room]:
             if call.nonce not in self._seen:

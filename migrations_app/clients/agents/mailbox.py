@@ -20,9 +20,9 @@ from migrations_app.clients.addresses import redis_url
 from migrations_app.clients.agents.protocol import AgentCall, AgentPiece, packed, unpacked
 from migrations_app.errors import InvalidSetting, Unreachable
 
-MOST_WAITING: Final = 32
+MAX_WAITING: Final = 32
 """The most calls that may wait for one agent."""
-MOST_PIECES: Final = 8
+MAX_PIECES: Final = 8
 """The most pieces of one answer that may wait for the worker; the agent waits with the next piece."""
 KEY_GRACE_SECONDS: Final = 5
 """Seconds from the end of a call until its keys expire."""
@@ -99,7 +99,7 @@ class AgentMailbox:
         # The nonce is not encrypted, so that calls without a waiting worker are skipped.
         waiting = self._command("RPUSH", self._key("calls"), call.nonce.encode() + b":" + text)
         self._command("PEXPIRE", self._key("calls"), lasts)
-        if isinstance(waiting, int) and waiting > MOST_WAITING:
+        if isinstance(waiting, int) and waiting > MAX_WAITING:
             self.drop(call.nonce)
             raise Unreachable("the cluster's agent is busy with other requests", code="agent_busy")
 
@@ -133,7 +133,7 @@ class AgentMailbox:
         """Leaves a piece of an answer for the worker; each index is taken once, in order."""
         text = self.keys.seal(packed(piece), owner=self.agent, field=f"{piece.nonce}:{piece.index}")
         names = self._key(f"call:{piece.nonce}"), self._key(f"answer:{piece.nonce}")
-        code = self._command("EVAL", _TAKE_PIECE, 2, *names, str(piece.index), str(MOST_PIECES), text)
+        code = self._command("EVAL", _TAKE_PIECE, 2, *names, str(piece.index), str(MAX_PIECES), text)
         return _OUTCOMES[code] if isinstance(code, int) else "unknown"
 
     def expected(self, nonce: str) -> int:

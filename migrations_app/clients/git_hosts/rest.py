@@ -24,7 +24,7 @@ TIMEOUT_SECONDS = 25.0
 """Seconds for all requests of one page to a host."""
 CLEANUP_SECONDS = 10.0
 """Seconds for the clean-up after a failure."""
-MOST_BYTES: Final = 8 * 1024 * 1024
+MAX_BYTES: Final = 8 * 1024 * 1024
 
 
 class HostServer:
@@ -72,7 +72,7 @@ class HostServer:
     ) -> HttpAnswer:
         """The answer, of any status. Raises ReadError if there is none."""
         bounds = CallBounds(
-            server="git host", reach=self._reach, ends=self._ends, most=MOST_BYTES, any_status=True,
+            server="git host", reach=self._reach, ends=self._ends, most=MAX_BYTES, any_status=True,
             resolver=self._resolver,
         )  # fmt: skip
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")

@@ -71,7 +71,7 @@ _CONTROLLER_KEYS = frozenset(
         "batchIdleDuration",
     }
 )
-MOST_UNKNOWN = 50
+MAX_UNKNOWN = 50
 """How many names of unknown values are kept at each level; more than a few cannot be typing errors."""
 LONGEST_NAME = 120
 
@@ -174,7 +174,7 @@ def _sidecars(sidecars: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
 
 def _unknown_names(values: Any, kept_by_key: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - as above
     others = [key for key, value in _items(values) if key not in kept_by_key and value not in (None, "", {}, [])]
-    return dict.fromkeys((key[:LONGEST_NAME] for key in others[:MOST_UNKNOWN]), REMOVED)
+    return dict.fromkeys((key[:LONGEST_NAME] for key in others[:MAX_UNKNOWN]), REMOVED)
 
 
 def _items(values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as above

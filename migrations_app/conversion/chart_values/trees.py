@@ -27,7 +27,7 @@ FREE: Final = frozenset(
 )
 """Values whose content is defined by the user; each is treated as one value."""
 DEEPEST: Final = 40
-MOST_TEXT: Final = 1024 * 1024
+MAX_TEXT: Final = 1024 * 1024
 EMPTY: Final[tuple[Any, ...]] = (None, "", {}, [])
 """Values that count as not set."""
 
@@ -126,7 +126,7 @@ def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def hidden(tree: Any) -> Any:  # noqa: ANN401 - any JSON
     """A copy without secrets: what redaction finds, and values of variables whose name indicates a secret."""
-    return redacted_tree(_without_variables(tree), longest=MOST_TEXT)
+    return redacted_tree(_without_variables(tree), longest=MAX_TEXT)
 
 
 def _without_variables(tree: Any, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON

@@ -33,8 +33,8 @@ from migrations_app.queries.visibility import sees_all, visible, visible_campaig
 PAGE_SIZE = 50
 BOARD_PAGE_SIZE = 50
 """Number of clusters on one page of a board."""
-MOST_WAITING = 100
-MOST_STOPPED = 20
+MAX_WAITING = 100
+MAX_STOPPED = 20
 CAMPAIGN_GROUPS: dict[str, frozenset[str]] = {
     "planned": frozenset(UNSTARTED),
     "under_way": frozenset(UNDER_WAY),
@@ -75,7 +75,7 @@ def campaign_inbox(person_id: int) -> tuple[CampaignRow, ...]:
     """Campaigns that wait for this person's approval, oldest first."""
     waiting = _rows().filter(state="awaiting_approval").exclude(author_id=person_id)
     approved_ids = CampaignApproval.objects.filter(approver_id=person_id, taken_back_at=None).values("campaign_id")
-    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MOST_WAITING])
+    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MAX_WAITING])
 
 
 def campaign_board(
@@ -108,7 +108,7 @@ def campaign_board(
         waves=_waves(row, every),
         members=lines,
         next_cursor=following,
-        stopped=_lines(seen.filter(state="stopped"), after="", limit=MOST_STOPPED)[0],
+        stopped=_lines(seen.filter(state="stopped"), after="", limit=MAX_STOPPED)[0],
         hidden=len(every) - seen.count(),
         forecast=msgspec.convert(row.forecast, type=CampaignForecast),
         curve=burn_up(began=row.started_at, ended=ended, total=total, now=row.finished_at or now or timezone.now()),

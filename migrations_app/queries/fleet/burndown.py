@@ -32,9 +32,9 @@ from migrations_app.readiness.progress.curve import (
     projection,
 )
 
-MOST_GROUPS = 50
+MAX_GROUPS = 50
 """Maximum number of groups that are listed, by name."""
-MOST_ROLLOUTS = 30
+MAX_ROLLOUTS = 30
 """Maximum number of rollouts that are marked; the newest are kept."""
 DAYS_BEFORE = 90
 """Days before the window that are searched for the initial count."""
@@ -115,7 +115,7 @@ def burndown(filters: BurndownFilters, *, now: datetime) -> Burndown:
 def burndown_by_group(filters: BurndownFilters, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
     """The curves in total and for each visible group with clusters, in at most six queries."""
     read = _Read(_chosen(filters), now.date())
-    groups = list(ClusterGroup.objects.filter(visible_groups()).order_by("name")[:MOST_GROUPS])
+    groups = list(ClusterGroup.objects.filter(visible_groups()).order_by("name")[:MAX_GROUPS])
     members: dict[uuid.UUID, set[str]] = {group.pk: set() for group in groups}
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
     for group_id, cluster_id in rows.values_list("clustergroup_id", "cluster_id"):
@@ -136,7 +136,7 @@ def rollouts_between(filters: BurndownFilters, *, first: date) -> tuple[MarkedRo
     clusters = _chosen(filters).order_by().values("pk")
     rows = Rollout.objects.filter(visible(), cluster__in=clusters, started_at__date__gte=first)
     columns = ("pk", "title", "cluster_name", "state", "started_at", "finished_at")
-    rollouts = rows.order_by("-started_at").values_list(*columns)[:MOST_ROLLOUTS]
+    rollouts = rows.order_by("-started_at").values_list(*columns)[:MAX_ROLLOUTS]
     return tuple(
         MarkedRollout(
             id=key, title=title, cluster=name, state=state, began=began.date(), ended=ended.date() if ended else None

@@ -13,7 +13,7 @@ from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
 from migrations_app.queries.fleet.clusters import FleetFilters, matching_clusters
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.groups import MOST, visible_groups
-from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MOST_CHOICES, USUAL, label_expression
+from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MAX_CHOICES, USUAL, label_expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _by_place(rows: QuerySet[Cluster]) -> list[tuple[str, str, str, int]]:
 
 def _stored(rows: QuerySet[Cluster]) -> list[tuple[str, str, int]]:
     labels: Any = ClusterLabel.objects.filter(cluster__in=rows.order_by().values("pk")).exclude(key__in=DERIVED)
-    return list(labels.order_by("key", "value").values_list("key", "value").annotate(number=Count("pk"))[:MOST_CHOICES])
+    return list(labels.order_by("key", "value").values_list("key", "value").annotate(number=Count("pk"))[:MAX_CHOICES])
 
 
 def _by_group(rows: QuerySet[Cluster]) -> tuple[tuple[uuid.UUID, str, int], ...]:

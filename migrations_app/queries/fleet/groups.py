@@ -13,7 +13,7 @@ from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import current_scope, sees_all, visible_clusters
 
-MOST, MOST_OUTSIDE = 200, 2000
+MOST, MAX_OUTSIDE = 200, 2000
 """Maximum number of groups, and of clusters outside a group, that a page offers."""
 
 
@@ -68,10 +68,10 @@ def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
 
 
 def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:
-    """Visible clusters outside the group, by name; at most MOST_OUTSIDE."""
+    """Visible clusters outside the group, by name; at most MAX_OUTSIDE."""
     inside = ClusterGroup.clusters.through.objects.filter(clustergroup_id=group_id).values("cluster_id")
     rows = visible_clusters().exclude(pk__in=inside).order_by("name").values_list("pk", "name", "environment")
-    return tuple(Member(*row) for row in rows[:MOST_OUTSIDE])
+    return tuple(Member(*row) for row in rows[:MAX_OUTSIDE])
 
 
 def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...]:

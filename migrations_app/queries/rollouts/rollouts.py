@@ -21,7 +21,7 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
 PAGE_SIZE = 50
-MOST_WAITING = 100
+MAX_WAITING = 100
 GROUPS: dict[str, frozenset[str]] = {
     "planned": frozenset(PLANNED),
     "under_way": frozenset(HOLDING) | {"rolling_back"},
@@ -130,13 +130,13 @@ def inbox(person_id: int) -> tuple[RolloutRow, ...]:
         .exclude(author_id=person_id)
         .exclude(Exists(own_approvals))
     )
-    return tuple(row_of(row) for row in waiting.order_by("made_at")[:MOST_WAITING])
+    return tuple(row_of(row) for row in waiting.order_by("made_at")[:MAX_WAITING])
 
 
 def rollouts_approved_alone(since: datetime) -> tuple[RolloutRow, ...]:
     """Rollouts approved by one person (break glass) since then; every approver sees them (A45)."""
     rollout_ids = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
-    return tuple(row_of(row) for row in _rows().filter(pk__in=rollout_ids).order_by("-made_at")[:MOST_WAITING])
+    return tuple(row_of(row) for row in _rows().filter(pk__in=rollout_ids).order_by("-made_at")[:MAX_WAITING])
 
 
 def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:

@@ -16,7 +16,7 @@ from migrations_app.use_cases.audit.log import actor, record_audit_event, token_
 
 LONGEST_NAME = 60
 LONGEST_PROVISIONING_DAYS = 365
-MOST_LIVE = 10
+MAX_LIVE = 10
 """Maximum number of tokens that are neither revoked nor expired."""
 
 
@@ -53,8 +53,8 @@ def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> 
         raise InvalidInput(f"a token lives 1 to {LONGEST_PROVISIONING_DAYS} days", where="days")
     secret, now = new_secret(), timezone.now()
     with transaction.atomic():
-        if ProvisioningToken.objects.filter(revoked_at=None, expires_at__gt=now).count() >= MOST_LIVE:
-            raise Conflict(f"at most {MOST_LIVE} live tokens", code="too_many")
+        if ProvisioningToken.objects.filter(revoked_at=None, expires_at__gt=now).count() >= MAX_LIVE:
+            raise Conflict(f"at most {MAX_LIVE} live tokens", code="too_many")
         row = ProvisioningToken(name=name.strip(), prefix=secret.prefix, digest=secret.digest, created_by=actor().name)
         row.expires_at = now + timedelta(days=days)
         row.save(force_insert=True)

@@ -20,7 +20,7 @@ from migrations_app.use_cases.accounts.tokens import LAST_USED_INTERVAL, digest_
 from migrations_app.use_cases.audit.log import record_audit_event, token_mark
 
 KINDS: tuple[str, ...] = tuple(FeedLink.Kind.values)
-MOST_LINKS = 50
+MAX_LINKS = 50
 """Maximum number of live links of one person."""
 
 
@@ -58,8 +58,8 @@ def create_feed_link(owner: User, *, kind: str, name: str, cluster: uuid.UUID | 
     secret = new_secret()
     with transaction.atomic():
         User.objects.select_for_update().get(pk=owner.pk)
-        if FeedLink.objects.filter(owner=owner, revoked_at=None).count() >= MOST_LINKS:
-            raise Conflict(f"at most {MOST_LINKS} feed links that are not revoked", code="too_many")
+        if FeedLink.objects.filter(owner=owner, revoked_at=None).count() >= MAX_LINKS:
+            raise Conflict(f"at most {MAX_LINKS} feed links that are not revoked", code="too_many")
         row = FeedLink.objects.create(
             owner=owner, name=name.strip(), kind=kind, cluster_id=cluster, prefix=secret.prefix, digest=secret.digest
         )

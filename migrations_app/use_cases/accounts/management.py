@@ -25,7 +25,7 @@ from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
 MAX_NAME_LENGTH = 150
-MOST_MEMBERS = 200
+MAX_MEMBERS = 200
 """Maximum number of accounts that one request adds to or removes from a team."""
 
 

@@ -29,7 +29,7 @@ from migrations_app.use_cases.audit.log import Actor, Event, record_alone, recor
 LONGEST_SERVICE_DAYS = 365
 ENDLESS_SCOPES = ("metrics", "read")
 """Scopes of a token that never expires: it can read and change nothing."""
-MOST_TOKENS = 20
+MAX_TOKENS = 20
 """Maximum number of live tokens of one service account."""
 REFUSED = "token.refused"
 MIN_REFUSAL_INTERVAL = timedelta(minutes=1)
@@ -65,8 +65,8 @@ def issue_service_token(
         account = ServiceAccountRow.objects.select_for_update().get(pk=live_service(service_id).pk)
         if beyond := sorted(set(scopes) - set(account.scopes)):
             raise InvalidInput(f"the service account has no scope {beyond[0]}", where="scopes")
-        if account.tokens.filter(live_tokens()).count() >= MOST_TOKENS:
-            raise Conflict(f"at most {MOST_TOKENS} live tokens", code="too_many")
+        if account.tokens.filter(live_tokens()).count() >= MAX_TOKENS:
+            raise Conflict(f"at most {MAX_TOKENS} live tokens", code="too_many")
         row = ServiceToken.objects.create(
             account=account,
             name=name.strip(),

@@ -20,9 +20,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from migrations_app.clients.agents.protocol import (
+    MAX_CALLS,
+    MAX_MESSAGE,
     MEDIA,
-    MOST_CALLS,
-    MOST_MESSAGE,
     PROTOCOL,
     SESSION_HEADER,
     AgentBegin,
@@ -44,7 +44,7 @@ from migrations_app.use_cases.audit.log import Actor, acting_as, record_audit_ev
 
 MEDIA_TYPE: Final = MEDIA
 SESSION_FIELD: Final = SESSION_HEADER
-LONGEST_MESSAGE: Final = MOST_MESSAGE
+LONGEST_MESSAGE: Final = MAX_MESSAGE
 MAX_HOLD_SECONDS: Final = 5.0
 """Maximum seconds that a poll is held; a web process that is told to stop waits for it."""
 HOLD_SLOTS: Final = threading.BoundedSemaphore(3)
@@ -102,7 +102,7 @@ def hello(message: AgentMessage) -> bytes:
 
 def poll(message: AgentMessage) -> bytes:
     """The waiting calls; held for a moment if there are none. Raises Conflict `agent_session`."""
-    room = min(_read(message, AgentPoll).room, MOST_CALLS)
+    room = min(_read(message, AgentPoll).room, MAX_CALLS)
     _store_heartbeat(message)
     mailbox = mailbox_of(message.agent)
     if room <= 0:
@@ -247,7 +247,7 @@ def _require_session(message: AgentMessage) -> None:
 
 def _read(message: AgentMessage, kind: type[M]) -> M:
     try:
-        if len(message.body) > MOST_MESSAGE:
+        if len(message.body) > MAX_MESSAGE:
             raise InvalidResponse("the message is larger than the limit")
         return unpacked(message.body, kind)
     except InvalidResponse as wrong:

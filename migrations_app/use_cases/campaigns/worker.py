@@ -25,7 +25,7 @@ from migrations_app.use_cases.campaigns.transitions import (
 )
 
 log = logging.getLogger(__name__)
-MOST_ENQUEUED = 100
+MAX_ENQUEUED = 100
 PREVIEW_LOST_AFTER = timedelta(minutes=1)
 """After this time the messages of a draft count as lost, and are sent again."""
 
@@ -53,12 +53,12 @@ def advance_campaign(campaign_id: uuid.UUID) -> CampaignWorkToEnqueue:
 
 
 def campaigns_to_enqueue() -> list[uuid.UUID]:
-    """Returns up to MOST_ENQUEUED drafts and active campaigns in random order, so that old ones do not block
+    """Returns up to MAX_ENQUEUED drafts and active campaigns in random order, so that old ones do not block
     others.
     """
     waited = timezone.now() - PREVIEW_LOST_AFTER
     rows = Campaign.objects.filter(Q(state__in=("running", "paused")) | Q(state="draft", made_at__lte=waited))
-    return list(rows.order_by("?").values_list("pk", flat=True)[:MOST_ENQUEUED])
+    return list(rows.order_by("?").values_list("pk", flat=True)[:MAX_ENQUEUED])
 
 
 def campaign_of(journey_id: uuid.UUID) -> uuid.UUID | None:

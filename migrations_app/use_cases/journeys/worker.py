@@ -38,7 +38,7 @@ from migrations_app.use_cases.rollouts import lease
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 log = logging.getLogger(__name__)
-MOST_WORKERS_LOST = 3
+MAX_WORKERS_LOST = 3
 NOT_A_CRASH = (Conflict, OperationalError, InterfaceError, SystemExit)
 """Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
@@ -84,7 +84,7 @@ def _advance_under_lease(journey_id: uuid.UUID, lease_token: LeaseToken) -> Work
         if loaded.row.state != "running":
             return WorkToEnqueue()
         _count_attempt(loaded.row, lease_token)
-        if loaded.row.worker_attempts > MOST_WORKERS_LOST:
+        if loaded.row.worker_attempts > MAX_WORKERS_LOST:
             pause_for_person(loaded, "worker_lost", lease_token=lease_token)
             _reset_attempts(loaded.row)
             return WorkToEnqueue()
@@ -167,18 +167,18 @@ def _evidence(loaded: LoadedJourney, current: JourneyStepRow, *, since: datetime
     return msgspec.structs.replace(evidence, snapshot=str(snapshot))
 
 
-MOST_ENQUEUED = 100
+MAX_ENQUEUED = 100
 
 
 def journeys_to_enqueue() -> list[uuid.UUID]:
-    """Up to MOST_ENQUEUED journeys that need a worker, in random order: drafts, running journeys whose cluster has
+    """Up to MAX_ENQUEUED journeys that need a worker, in random order: drafts, running journeys whose cluster has
     no lease holder, and those with a hold of Karpenter's own disruption. Each sweep checks running journeys: that is
     how they notice scans, ended rollouts and time. The order is random so that journeys that wait for weeks do not
     block others.
     """
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased)) | Q(hold__isnull=False)
-    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_ENQUEUED])
+    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MAX_ENQUEUED])
 
 
 def journey_of(rollout_id: uuid.UUID) -> uuid.UUID | None:

@@ -20,7 +20,7 @@ from migrations_app.use_cases.clusters.eks_registration import identity_error
 
 HUB_ROLE = "karpdash-organization"
 MEMBER_ROLE = "karpdash-reader"
-MOST_REGIONS = 20
+MAX_REGIONS = 20
 LONGEST_NAME = 120
 _ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 
@@ -129,8 +129,8 @@ def _checked(request: NewOrganization) -> list[str]:
     if request.hub_role == request.member_role:
         raise InvalidInput("the two roles need different names", code="bad_role", where="member_role")
     regions = list(dict.fromkeys(region.strip() for region in request.regions if region.strip()))
-    if not 1 <= len(regions) <= MOST_REGIONS:
-        raise InvalidInput(f"1 to {MOST_REGIONS} regions are needed", code="bad_region", where="regions")
+    if not 1 <= len(regions) <= MAX_REGIONS:
+        raise InvalidInput(f"1 to {MAX_REGIONS} regions are needed", code="bad_region", where="regions")
     for region in regions:
         _check_region(region)
     if len({partition_of(region) for region in regions}) > 1:

@@ -29,7 +29,7 @@ from migrations_app.use_cases.rollouts.start_checks import refuse_expired
 from migrations_app.use_cases.rollouts.transitions import locked_rollout
 
 MAX_ATTEMPTS = 2
-MOST_OF_A_PLAN = 20
+MAX_OF_A_PLAN = 20
 """Maximum number of rehearsals of one plan; more are refused."""
 MAX_ENQUEUED = 50
 HIGHEST_SEED = 2**31 - 1
@@ -63,8 +63,8 @@ def request_rehearsal(
         refuse_expired(row)
         if why := why_unplayed(msgspec.json.decode(bytes(row.plan), type=Plan)):
             raise InvalidInput(why, code="not_played", where="plan")
-        if row.rehearsals.count() >= MOST_OF_A_PLAN:
-            raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan at most: make a new preview", code="too_many")
+        if row.rehearsals.count() >= MAX_OF_A_PLAN:
+            raise Conflict(f"{MAX_OF_A_PLAN} rehearsals of a plan at most: make a new preview", code="too_many")
         return _enqueue(row, person, failures=failures, seed=seed, by=by)
 
 

@@ -27,7 +27,7 @@ ROLL_BACK = "roll_back"
 MAY_BE_ROLLED_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
 """States in which a rollout may be rolled back (A07)."""
 LONGEST_TEXT = 253
-MOST_CHOSEN = 500
+MAX_CHOSEN = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +142,8 @@ def _refuse_chosen_twice(parameters: Mapping[str, Any], *, name: str, other: str
 
 def _refuse_invalid(value: object, *, name: str, many: bool) -> None:
     if many and isinstance(value, list):
-        if len(value) > MOST_CHOSEN:
-            raise InvalidInput(f"at most {MOST_CHOSEN} at once", where=name, code="too_many")
+        if len(value) > MAX_CHOSEN:
+            raise InvalidInput(f"at most {MAX_CHOSEN} at once", where=name, code="too_many")
         for item in value:
             _refuse_invalid(item, name=name, many=False)
         return

@@ -225,11 +225,11 @@ def _renew(lease_token: LeaseToken) -> bool:
         return True
 
 
-MOST_ENQUEUED = 100
+MAX_ENQUEUED = 100
 
 
 def rollouts_to_enqueue() -> list[tuple[uuid.UUID, str]]:
     """(id, state) of drafts, and of running rollouts whose cluster has no lease holder, longest waiting first."""
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased))
-    return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:MOST_ENQUEUED])
+    return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:MAX_ENQUEUED])

@@ -25,7 +25,7 @@ from migrations_app.readiness.stored_report import answers_as_text, answers_of, 
 log = logging.getLogger(__name__)
 BATCH = 500
 """Maximum number of rows changed in one transaction."""
-MOST_PER_SWEEP = 10_000
+MAX_PER_SWEEP = 10_000
 MIN_UNUSED_TIME = timedelta(hours=1)
 """The time before packing or deletion: a page may still read the former newest content, or a part that became
 unused.
@@ -78,7 +78,7 @@ def _mark_history(now: datetime) -> Iterator[int]:
 
 def _pack_marked(now: datetime) -> Iterator[int]:
     rows = Content.objects.filter(history_since__lte=now - MIN_UNUSED_TIME, texts=None, retired_at=None)
-    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:MOST_PER_SWEEP])
+    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:MAX_PER_SWEEP])
     if digests:
         _note_the_first()
     for digest in digests:
@@ -151,7 +151,7 @@ def _sweep_parts(now: datetime) -> Iterator[int]:
     """Marks parts that no content uses, and deletes those marked some time ago."""
     ContentPart.objects.filter(~_is_used(), unused_since=None).update(unused_since=now)
     over = ContentPart.objects.filter(unused_since__lte=now - MIN_UNUSED_TIME)
-    for key in list(over.values_list("pk", flat=True)[:MOST_PER_SWEEP]):
+    for key in list(over.values_list("pk", flat=True)[:MAX_PER_SWEEP]):
         with transaction.atomic():
             row = ContentPart.objects.select_for_update().filter(pk=key).exclude(unused_since=None).first()
             if row is None:

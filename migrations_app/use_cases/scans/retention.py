@@ -28,7 +28,7 @@ from migrations_app.use_cases.runtime import idempotency
 
 BATCH = 500
 """Maximum number of rows deleted in one transaction."""
-MOST_PER_SWEEP = 10_000
+MAX_PER_SWEEP = 10_000
 """Maximum number of snapshots that one sweep selects."""
 KEEP_ALL_FOR = timedelta(days=7)
 KEEP_DAILY_FOR = timedelta(days=90)
@@ -94,7 +94,7 @@ def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
         ~_is_referenced(Rollout, "snapshot"), ~_is_referenced(Cluster, "latest"), scanned_at__lt=now - KEEP_ALL_FOR
     )
     rows = unnamed.order_by("cluster_id", "-scanned_at").values_list("cluster_id", "pk", "scanned_at")
-    left = MOST_PER_SWEEP
+    left = MAX_PER_SWEEP
     for _, moments in groupby(rows.iterator(chunk_size=2000), key=itemgetter(0)):
         for key in snapshots_to_delete(((pk, at) for _, pk, at in moments), now=now):
             yield key
@@ -119,7 +119,7 @@ def _retired(now: datetime) -> Iterator[int]:
 
 def _contents(now: datetime) -> Iterator[int]:
     keys = Content.objects.filter(retired_at__lte=now).values_list("pk", flat=True)
-    for digest in list(keys[:MOST_PER_SWEEP]):
+    for digest in list(keys[:MAX_PER_SWEEP]):
         while (count := _delete_some(digest)) is not None:
             yield count
 

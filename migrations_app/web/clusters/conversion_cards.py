@@ -14,7 +14,7 @@ from migrations_app.conversion.reports.side_by_side import SideBySideRow, rows
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
-MOST_LINES = 6000
+MAX_LINES = 6000
 """Maximum number of lines on a page; the downloads contain all objects."""
 MAX_FINDINGS_PER_LINE = 3
 """Findings shown beside a line; a link leads to the others."""
@@ -118,7 +118,7 @@ def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
     order = [look.id for look in OUTCOMES]
     ids: dict[str, int] = {}
     converted_cards = []
-    lines_left = MOST_LINES
+    lines_left = MAX_LINES
     for item in sorted(items, key=lambda entry: order.index(outcome(entry).id)):
         card = _card(item, _free_id(item, ids), with_lines=lines_left > 0)
         lines_left -= len(card.lines)

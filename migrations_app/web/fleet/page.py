@@ -51,7 +51,7 @@ from migrations_app.web.fleet.headline import (
     tabs_of,
 )
 
-MOST_LABELS = 8
+MAX_LABELS = 8
 EXPORTED = 500
 """Number of rows that an export reads at a time."""
 BY_LABEL = "label:"
@@ -139,7 +139,7 @@ def _answer(
 def _progress_query(filters: FleetFilters) -> str | None:
     """Returns the query of the progress page for the same clusters; None if that page has no such filter."""
     labels = [*filters.labels, *([f"{ENVIRONMENT}:{filters.environment}"] if filters.environment else [])]
-    expressible = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
+    expressible = len(labels) <= MAX_LABELS and all(map(_LABEL.fullmatch, labels))
     if filters.q or filters.check or filters.environment == SAMPLES or not expressible:
         return None
     parameters = {"group": str(filters.group or ""), "label": ",".join(labels)}
@@ -266,7 +266,7 @@ def ignored(query: QueryDict, filters: FleetFilters) -> tuple[str, ...]:
 
 def labels_in_query(query: QueryDict) -> tuple[str, ...]:
     """The labels in the query string, such as team:shop,tier:1."""
-    return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MOST_LABELS]
+    return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MAX_LABELS]
 
 
 def _check(name: str) -> str:

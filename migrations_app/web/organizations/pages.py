@@ -16,7 +16,7 @@ from migrations_app.web.access import require_right
 from migrations_app.web.organizations.forms import ChosenForm, OrganizationForm, RemovedOrganizationForm
 
 RIGHT = "add_cluster"
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 """Maximum number of clusters to choose from on one page; once they are registered the next ones are shown."""
 
 
@@ -80,8 +80,8 @@ def organization_answer(
         "section": "fleet",
         "found": detail,
         "row": detail.row,
-        "new": new[:MOST_SHOWN],
-        "hidden": max(0, len(new) - MOST_SHOWN),
+        "new": new[:MAX_SHOWN],
+        "hidden": max(0, len(new) - MAX_SHOWN),
         "template": json.dumps(cloudformation_template(require_organization(organization_id)), indent=2),
         "refused": refused,
         "chosen": chosen or ChosenForm(),

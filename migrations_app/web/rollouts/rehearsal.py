@@ -35,7 +35,7 @@ LINES = (
     ("draining", _("Draining nodes"), "held"),
     ("waiting", _("Pods that wait"), "pending"),
 )
-MOST_ROWS = 40
+MAX_ROWS = 40
 """Maximum number of moments in the table beside the lines."""
 
 
@@ -152,8 +152,8 @@ def timeline_lines(moments: Sequence[RehearsalMoment]) -> tuple[TimelineLine, ..
 
 
 def _moments(moments: Sequence[RehearsalMoment]) -> tuple[tuple[timedelta, RehearsalMoment], ...]:
-    """Returns at most MOST_ROWS moments for the table, evenly chosen, with the first and the last."""
-    step = max(1, -(-len(moments) // (MOST_ROWS - 1)))
+    """Returns at most MAX_ROWS moments for the table, evenly chosen, with the first and the last."""
+    step = max(1, -(-len(moments) // (MAX_ROWS - 1)))
     chosen = [*moments[::step]]
     if moments and chosen[-1] is not moments[-1]:
         chosen.append(moments[-1])

@@ -114,7 +114,7 @@ def test_odd_choices_are_refused(row, ada, more):
 
 
 def test_more_than_so_many_of_a_plan_are_refused(row, ada):
-    for _ in range(queue.MOST_OF_A_PLAN):
+    for _ in range(queue.MAX_OF_A_PLAN):
         a_rehearsal(row, state="failed")
     with pytest.raises(Conflict) as caught:
         asked(row, ada)
