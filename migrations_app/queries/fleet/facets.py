@@ -12,7 +12,7 @@ from django.db.models import Count, Q, QuerySet
 from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
 from migrations_app.queries.fleet.clusters import FleetFilters, matching_clusters
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
-from migrations_app.queries.fleet.groups import MOST, visible_groups
+from migrations_app.queries.fleet.groups import MAX_GROUPS, visible_groups
 from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MAX_CHOICES, USUAL, label_expression
 
 
@@ -68,7 +68,7 @@ def _stored(rows: QuerySet[Cluster]) -> list[tuple[str, str, int]]:
 def _by_group(rows: QuerySet[Cluster]) -> tuple[tuple[uuid.UUID, str, int], ...]:
     in_it = Count("clusters", filter=Q(clusters__in=rows.order_by().values("pk")))
     groups = ClusterGroup.objects.filter(visible_groups()).annotate(number=in_it).order_by("name")
-    return tuple(groups.values_list("pk", "name", "number")[:MOST])
+    return tuple(groups.values_list("pk", "name", "number")[:MAX_GROUPS])
 
 
 def _ordered(labels: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:

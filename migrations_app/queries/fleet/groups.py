@@ -13,7 +13,7 @@ from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import current_scope, sees_all, visible_clusters
 
-MOST, MAX_OUTSIDE = 200, 2000
+MAX_GROUPS, MAX_OUTSIDE = 200, 2000
 """Maximum number of groups, and of clusters outside a group, that a page offers."""
 
 
@@ -83,7 +83,7 @@ def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...
 def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of the visible groups, by name."""
     rows = ClusterGroup.objects.filter(visible_groups()).order_by("name").values_list("pk", "name")
-    return tuple(rows[:MOST])
+    return tuple(rows[:MAX_GROUPS])
 
 
 def _rows() -> QuerySet[ClusterGroup]:

@@ -70,7 +70,7 @@ class WorkNow:
 
 
 def current_work(person_id: int, *, may_approve: bool) -> WorkNow:
-    """The rollouts and journeys in progress that the caller may see, at most MOST together; the first SHOWN
+    """The rollouts and journeys in progress that the caller may see, at most MAX_ROLLOUTS together; the first MAX_SHOWN
     with steps.
     """
     rollouts = _open_rows(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)

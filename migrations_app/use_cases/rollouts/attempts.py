@@ -32,7 +32,7 @@ def counting_attempt(row: Rollout, lease_token: LeaseToken) -> Iterator[None]:
 
 
 def halt_crash_loop(row: Rollout) -> None:
-    """Raises RolloutHalted after MOST workers in a row were lost."""
+    """Raises RolloutHalted after MAX_ATTEMPTS workers in a row were lost."""
     if row.worker_attempts > MAX_ATTEMPTS:
         words = f"{MAX_ATTEMPTS} workers in a row were stopped during this rollout; the journal has what was sent"
         raise RolloutHalted("worker_lost", words)
