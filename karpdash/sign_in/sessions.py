@@ -1,7 +1,7 @@
 """Sessions in the database, stored under a digest of their key, so that a copy of the database signs nobody in.
 
-A session ends IDLE after its person was last active, and LONGEST after the sign-in in any case. A session whose times
-are in the future is refused, since its age is unknown; `retention.py` deletes it.
+A session ends IDLE_TIMEOUT after its person was last active, and MAX_AGE after the sign-in in any case. A session whose
+times are in the future is refused, since its age is unknown; `retention.py` deletes it.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ def is_by_person(request: HttpRequest) -> bool:
 
 
 def note_activity(session: Any) -> None:  # noqa: ANN401 - the store of the settings
-    """Records that the person of a session was active, at most once in SEEN_EVERY."""
+    """Records that the person of a session was active, at most once in ACTIVITY_INTERVAL."""
     if _now() - session.get(ACTIVE, _now()) >= ACTIVITY_INTERVAL.total_seconds():
         session[ACTIVE] = _now()
 

@@ -3,7 +3,7 @@ stream.
 
 A request ends after `wait` seconds at most, also as an event stream: the client sends the next request with the last
 id, as browsers do by themselves. A stream that stays open would hold one of the few threads of a web process as long as
-its client listens; here at most WAITERS requests wait at a time. A request that finds no free place is answered at
+its client listens; here at most MAX_WAITERS requests wait at a time. A request that finds no free place is answered at
 once, with the time of the next try.
 """
 

@@ -175,7 +175,7 @@ def _source_difference(step: Step, writer: Writer) -> str:
 
 
 def _refuse_endless(work: Execution, position: Position) -> None:
-    """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last refusal."""
+    """Raises RolloutHalted after MAX_CONFLICTS refusals of the step, with the cause of the last refusal."""
     if position.refusals < MAX_CONFLICTS:
         return
     status, reason = work.last_refusal(position.step)

@@ -10,7 +10,7 @@ MAX_LEVELS: Final = 100
 
 
 class NestedTooDeep(ValueError):
-    """The value has more nested levels than LEVELS."""
+    """The value has more nested levels than MAX_LEVELS."""
 
 
 def parse_json(text: str | bytes, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:  # noqa: ANN401 - plain JSON

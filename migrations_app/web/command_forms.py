@@ -40,7 +40,7 @@ def refusal_status(error: KarpdashError) -> int:
 
 
 def text_in(request: HttpRequest, name: str) -> str:
-    """Returns the text of that field without spaces at its ends, cut to LONGEST; empty if the form has none."""
+    """Returns the text of that field without spaces at its ends, cut to MAX_TEXT_LENGTH; empty if the form has none."""
     return request.POST.get(name, "").strip()[:MAX_TEXT_LENGTH]
 
 

@@ -43,8 +43,8 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
 def status() -> ChainStatus:
     """The state of the log.
 
-    Verifies the events since the newest checkpoint, at most NEWEST. All events are read, independent of what the caller
-    may see, because a selection would have gaps.
+    Verifies the events since the newest checkpoint, at most MAX_VERIFIED_EVENTS. All events are read, independent
+    of what the caller may see, because a selection would have gaps.
     """
     with visibility_scope(ALL):
         return _status()

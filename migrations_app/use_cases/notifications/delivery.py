@@ -63,7 +63,7 @@ def deliver(channel_id: uuid.UUID) -> int:
     """Sends the waiting deliveries of one channel, unless another worker has claimed it. Returns how many events were
     received.
 
-    1. Claim the channel until CLAIM has passed; return 0 if another worker has it.
+    1. Claim the channel until CLAIM_DURATION has passed; return 0 if another worker has it.
     2. Take the waiting deliveries and count this attempt on each of them.
     3. Send them as one message, outside any transaction.
     4. Record the outcome, and release the channel.
@@ -84,7 +84,7 @@ def deliver(channel_id: uuid.UUID) -> int:
 
 
 def _next_message(channel: Channel, now: datetime) -> list[Delivery]:
-    """The deliveries of the next message, with this attempt counted. Deliveries with TRIES attempts are given
+    """The deliveries of the next message, with this attempt counted. Deliveries with MAX_ATTEMPTS attempts are given
     up (R36).
     """
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)

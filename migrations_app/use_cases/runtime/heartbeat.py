@@ -43,7 +43,7 @@ def delete_heartbeat(name: str) -> None:
 
 @contextmanager
 def _brief_waits() -> Iterator[None]:
-    """Limits the wait for SQLite's lock in the block to PATIENCE."""
+    """Limits the wait for SQLite's lock in the block to MAX_DATABASE_WAIT_SECONDS."""
     if connection.vendor != "sqlite":
         yield
         return

@@ -111,7 +111,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 def grouped(rows: Iterable[EventRow], *, fold: bool) -> tuple[EventGroup, ...]:
     """Returns the events in groups: neighbouring events of the steps of one plan are one group if there are at least
-    FOLDED.
+    MIN_FOLDED.
     """
     cut = groupby(rows, key=lambda row: row.line.plan_digest if row.line.verb.startswith("step.") else "")
     runs = ((plan, tuple(run)) for plan, run in cut)
