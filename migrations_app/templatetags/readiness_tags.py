@@ -282,7 +282,7 @@ def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the header of 
 
 
 @register.simple_tag
-def snapshot_and_kubernetes(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
+def view_query(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
     """Returns the query that keeps a link in the chosen snapshot and the planned Kubernetes, to append to another
     parameter.
     """
