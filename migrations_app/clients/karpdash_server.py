@@ -25,7 +25,7 @@ from migrations_app.errors import (
 
 ROOT: Final = "/api/v1/"
 TIMEOUT_SECONDS = 60.0
-LARGEST: Final = 64 * 1024 * 1024
+MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
 PAGE_SIZE: Final = 200
 _REFUSALS: Final[Mapping[int, type[KarpdashError]]] = {
     401: Unauthorized,
@@ -92,7 +92,7 @@ class KarpdashServer:
             server=self._name,
             reach=OutboundPolicy(allow_loopback=True),
             ends=time.monotonic() + TIMEOUT_SECONDS,
-            most=LARGEST,
+            most=MAX_RESPONSE_BYTES,
             any_status=True,
         )
         sent = {"Authorization": f"Bearer {self._token.reveal()}", "Accept": "*/*", **(headers or {})}

@@ -32,7 +32,7 @@ _DAYS: Final = 8 * 365 + 2
 """Two leap years, so that each day of a month and of a week is among them."""
 _SETTLED: Final = 366 * _DAY
 """From that minute on everything counts that began before, as no longer duration is looked at."""
-LONGEST: Final = 100
+MAX_SCHEDULE_LENGTH: Final = 100
 """The longest schedule that is read, in characters."""
 _MAX_A_DAY: Final = 48
 """More separate times of one day are not looked at: between them the budget is open."""
@@ -66,7 +66,7 @@ def duration_minutes(text: object) -> int | None:
 
 def is_readable(schedule: object) -> bool:
     """Whether that is a schedule that Karpenter can read."""
-    return isinstance(schedule, str) and len(schedule) <= LONGEST and _cron(schedule) is not None
+    return isinstance(schedule, str) and len(schedule) <= MAX_SCHEDULE_LENGTH and _cron(schedule) is not None
 
 
 def window_of(budget: Mapping[str, object]) -> tuple[str, int] | None:

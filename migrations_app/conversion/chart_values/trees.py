@@ -26,7 +26,7 @@ FREE: Final = frozenset(
     }
 )
 """Values whose content is defined by the user; each is treated as one value."""
-DEEPEST: Final = 40
+MAX_DEPTH: Final = 40
 MAX_TEXT: Final = 1024 * 1024
 EMPTY: Final[tuple[Any, ...]] = (None, "", {}, [])
 """Values that count as not set."""
@@ -99,7 +99,7 @@ def _leaves(tree: Tree, above: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         key = key_of(steps)
         if key == VARIABLES and isinstance(value, list):
             yield from _variables(value)
-        elif isinstance(value, Mapping) and value and key not in FREE and len(steps) < DEEPEST:
+        elif isinstance(value, Mapping) and value and key not in FREE and len(steps) < MAX_DEPTH:
             yield from _leaves(value, steps)
         else:
             yield key, value
@@ -130,7 +130,7 @@ def hidden(tree: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _without_variables(tree: Any, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
-    if depth > DEEPEST or not isinstance(tree, dict | list):
+    if depth > MAX_DEPTH or not isinstance(tree, dict | list):
         return tree
     if isinstance(tree, list):
         return [_without_variables(value, depth + 1) for value in tree]

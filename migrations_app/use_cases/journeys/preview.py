@@ -70,7 +70,7 @@ def prepare_journey(loaded: LoadedJourney) -> WorkToEnqueue:
             if rollout is not None and outline is not None:
                 outlines[step.step] = outline
                 if rollout.state == "previewed":
-                    step_rollouts.withdraw(rollout, step_rollouts.SHOWN)
+                    step_rollouts.withdraw(rollout, step_rollouts.SHOWN_MARK)
         plan = _plan(loaded, outlines)
         loaded.row.digest = plan.digest
         event = JourneyEvent(verb="journey.previewed", by=WORKER)

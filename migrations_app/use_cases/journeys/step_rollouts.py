@@ -31,7 +31,7 @@ from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
 
-SHOWN = "shown_in_journey"
+SHOWN_MARK = "shown_in_journey"
 """The cause code of a rollout that was made only for a preview."""
 
 

@@ -22,7 +22,7 @@ from migrations_app.use_cases.scans.identity import AnsweringCluster
 
 FIELD = "kept_list"
 COMPRESSION_LEVEL = 6
-LARGEST = 4 * 1024 * 1024
+MAX_PART_BYTES = 4 * 1024 * 1024
 """Maximum bytes of one row: a longer part is not stored."""
 
 
@@ -63,7 +63,11 @@ def sealed_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart]) -> dict[s
 
 def _packed(part: KeptPart) -> bytes:
     packed = zlib.compress(msgspec.msgpack.encode(part), COMPRESSION_LEVEL)
-    return packed if len(packed) <= LARGEST else zlib.compress(msgspec.msgpack.encode(KeptPart()), COMPRESSION_LEVEL)
+    return (
+        packed
+        if len(packed) <= MAX_PART_BYTES
+        else zlib.compress(msgspec.msgpack.encode(KeptPart()), COMPRESSION_LEVEL)
+    )
 
 
 def store_lists(cluster_id: uuid.UUID, lists: Mapping[str, bytes], *, now: datetime) -> None:

@@ -16,7 +16,7 @@ from migrations_app.queries.rollouts.page_version import PageVersion, page_versi
 WINDOW_SECONDS = 10.0
 ANSWERS_A_SECOND = 40
 """Measured: with more, 200 readers of one run cost more than a fifth of a core."""
-SHORTEST, LONGEST = 2, 15
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2, 15
 """The shortest and the longest pause in seconds before a page asks again."""
 DRAWN_SECONDS = 10
 """Seconds for which a rendered live part is reused; the elapsed times in it are up to that old."""
@@ -43,7 +43,7 @@ class Watchers:
                 self._now, self._began = set(), at
             self._now.add(reader)
             readers = len(self._now | self._before)
-        return min(LONGEST, max(SHORTEST, -(-readers // ANSWERS_A_SECOND)))
+        return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, -(-readers // ANSWERS_A_SECOND)))
 
 
 _WATCHERS = Watchers()

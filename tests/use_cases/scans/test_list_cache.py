@@ -102,7 +102,7 @@ def test_nothing_is_kept_without_a_key_through_an_agent_or_of_a_cluster_that_is_
 
 
 def test_a_part_that_is_too_long_is_not_kept(cluster, api, monkeypatch):
-    monkeypatch.setattr("migrations_app.use_cases.scans.list_cache.LARGEST", 50)
+    monkeypatch.setattr("migrations_app.use_cases.scans.list_cache.MAX_PART_BYTES", 50)
     kept(cluster, {"pods": PART})
     assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": KeptPart()}
 

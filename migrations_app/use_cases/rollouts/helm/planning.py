@@ -35,7 +35,7 @@ from migrations_app.use_cases.rollouts.helm.values import typed_changes
 from migrations_app.use_cases.runtime.agent_lines import refuse_without_helm
 from migrations_app.use_cases.runtime.connections import connect_transport
 
-PARALLEL = 16
+MAX_CONCURRENT_READS = 16
 WORDS = {"PATCH": "changed", "POST": "created", "PUT": "replaced", "DELETE": "deleted"}
 
 
@@ -51,7 +51,7 @@ class HelmPreview:
 
 def relay_limits(tool: HelmTool) -> ClientLimits:
     """The limits of the relay's connection, enough for a run and its preview."""
-    return ClientLimits(scan_seconds=4.0 * tool.seconds + 300, parallel=PARALLEL)
+    return ClientLimits(scan_seconds=4.0 * tool.seconds + 300, parallel=MAX_CONCURRENT_READS)
 
 
 def propose(
