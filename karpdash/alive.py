@@ -1,8 +1,8 @@
 """`python -m karpdash.alive FILE`: container health check of a process without pages, such as a worker or an
 agent.
 
-Such a process touches its file at every turn of its main loop (`migrations_app/clients/alive_file.py`). A process that
-hangs or was stopped does not. This program only reads the age of the file, so it costs little.
+Such a process touches its file at every turn of its main loop (`migrations_app/clients/liveness_file.py`). A process
+that hangs or was stopped does not. This program only reads the age of the file, so it costs little.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-WITHIN = 60.0
+MAX_AGE_SECONDS = 60.0
 """Seconds. The main loop of a worker turns every ten, that of an agent every thirty at most."""
 
 
@@ -29,7 +29,9 @@ def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(prog="python -m karpdash.alive", description="Tell whether a process still works.")
     parser.add_argument("file", type=Path, help="the file that the process touches")
-    parser.add_argument("--within", type=float, default=WITHIN, help="seconds since it did (default: %(default)s)")
+    parser.add_argument(
+        "--within", type=float, default=MAX_AGE_SECONDS, help="seconds since it did (default: %(default)s)"
+    )
     parser.add_argument("--says", default="", help="the word that the file has to hold, too")
     parser.add_argument("--broker", action="store_true", help="do not complain while the broker does not answer")
     return parser

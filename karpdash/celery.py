@@ -21,12 +21,12 @@ from karpdash.configuration.env import current
 from karpdash.processes.python_gc import collect_as_usual
 from karpdash.processes.queues import QUEUES, ROUTES, SOFT_STOP
 from karpdash.processes.soft_stop import SoftStop
-from migrations_app.clients.alive_file import AliveFile
+from migrations_app.clients.liveness_file import LivenessFile
 
 ENV = current()
 TASK_SECONDS = ENV.scan_deadline + 60
 TICK = ENV.sweep_interval
-ALIVE = AliveFile(Path(ENV.alive_file) if ENV.alive_file else None)
+ALIVE = LivenessFile(Path(ENV.alive_file) if ENV.alive_file else None)
 _MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 """The function of the C library that returns unused memory to the system; only glibc has it."""
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from karpdash.configuration.env import current
 
-SECONDS = 5.0
+TIMEOUT_SECONDS = 5.0
 
 
 def main(argv: Sequence[str]) -> int:
     """Returns 0 for a response with status 200, otherwise 1 after printing the reason."""
     port, path, *_ = (*argv, *("8000", "/healthz")[len(argv) :])
-    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=SECONDS)
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=TIMEOUT_SECONDS)
     headers = {"Host": (*current().allowed_hosts, "localhost")[0], "X-Forwarded-Proto": "https"}
     try:
         connection.request("GET", path, headers=headers)

@@ -95,14 +95,14 @@ def line_of(columns: Mapping[str, Any]) -> bytes:
     return canonical(columns)[:-1] + _HASH + str(columns["hash"]).encode() + b'"}\n'
 
 
-def to_sign(told: Mapping[str, Any]) -> bytes:
+def to_sign(columns: Mapping[str, Any]) -> bytes:
     """The bytes that a checkpoint's signature covers."""
-    return _ascii({"checkpoint": FORM} | {name: told[name] for name in SIGNED[1:]})
+    return _ascii({"checkpoint": FORM} | {name: columns[name] for name in SIGNED[1:]})
 
 
-def checkpoint_line(told: Mapping[str, Any]) -> bytes:
+def checkpoint_line(columns: Mapping[str, Any]) -> bytes:
     """The checkpoint as a line, without newline."""
-    return to_sign(told)[:-1] + _SIGNATURE + str(told["signature"]).encode() + b'"}'
+    return to_sign(columns)[:-1] + _SIGNATURE + str(columns["signature"]).encode() + b'"}'
 
 
 def key_id(public: bytes) -> str:
@@ -119,13 +119,13 @@ def read_link(line: bytes) -> Link:
     body, tail = line[:-_HASH_TAIL] + b"}", line[-_HASH_TAIL:]
     if not tail.startswith(_HASH) or not tail.endswith(b'"}\n'):
         raise ValueError("is not a line as it was exported")
-    told = tail[len(_HASH) : -3].decode("ascii", "replace")
-    if hashlib.sha256(body).hexdigest() != told:
+    stated_hash = tail[len(_HASH) : -3].decode("ascii", "replace")
+    if hashlib.sha256(body).hexdigest() != stated_hash:
         raise ValueError("does not match its hash")
     columns = _object(body)
     if tuple(columns) != FIELDS or type(columns["seq"]) is not int or not isinstance(columns["prev"], str):
         raise ValueError("has other columns than an event")
-    return Link(columns["seq"], columns["prev"], told)
+    return Link(columns["seq"], columns["prev"], stated_hash)
 
 
 def read_checkpoint(line: bytes) -> CheckpointLine:
@@ -133,13 +133,13 @@ def read_checkpoint(line: bytes) -> CheckpointLine:
     body, tail = line[:-_SIGNATURE_TAIL] + b"}", line[-_SIGNATURE_TAIL:]
     if not tail.startswith(_SIGNATURE) or not tail.endswith(b'"}'):
         raise ValueError("no checkpoint")
-    told = _object(body)
-    if tuple(told) != SIGNED or told["checkpoint"] != FORM or type(told["seq"]) is not int:
+    columns = _object(body)
+    if tuple(columns) != SIGNED or columns["checkpoint"] != FORM or type(columns["seq"]) is not int:
         raise ValueError("no checkpoint of a known form")
     signature = base64.b64decode(tail[len(_SIGNATURE) : -2], validate=True)
     digest = hashlib.sha256(line).hexdigest()
     return CheckpointLine(
-        told["seq"], str(told["hash"]), str(told["key"]), str(told["previous"]), digest, body, signature
+        columns["seq"], str(columns["hash"]), str(columns["key"]), str(columns["previous"]), digest, body, signature
     )
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 REMOVED = "(removed)"
-LONGEST = 2000
+MAX_TEXT_LENGTH = 2000
 """Maximum number of characters that are kept of a text."""
-DEEPEST = 40
+MAX_DEPTH = 40
 Substitute = Callable[[str], str]
 """A function that returns the replacement of a secret."""
 
@@ -132,22 +132,22 @@ _IDS = frozenset(("externalid", "accesskeyid"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 
 
-def find(text: str) -> Iterator[tuple[int, int]]:
+def find_secrets(text: str) -> Iterator[tuple[int, int]]:
     """The (start, end) positions of secrets in the text, in order."""
     small = text.lower()
     for match in _SECRET.finditer(text) if any(hint in small for hint in _HINTS) else ():
         yield match.span(match.lastindex or 0)
 
 
-def holds(text: str) -> bool:
+def contains_secret(text: str) -> bool:
     """Whether the text contains a secret."""
-    return next(find(text), None) is not None
+    return next(find_secrets(text), None) is not None
 
 
-def replace(text: str, by: str | Substitute = REMOVED) -> str:
+def replace_secrets(text: str, by: str | Substitute = REMOVED) -> str:
     """The text with every secret replaced by `by`, or by the result of `by`; the name before it stays."""
     parts, done = [], 0
-    for start, end in find(text):
+    for start, end in find_secrets(text):
         parts += [text[done:start], by if isinstance(by, str) else by(text[start:end])]
         done = end
     return "".join((*parts, text[done:])) if parts else text
@@ -164,28 +164,28 @@ def is_secret_name(name: str) -> bool:
     return _NAMES.search(whole) is not None
 
 
-def is_whole(tree: Any) -> bool:  # noqa: ANN401 - any JSON
+def is_unredacted(tree: Any) -> bool:  # noqa: ANN401 - any JSON
     """Whether `redacted` removed nothing from the tree that it returned."""
     if isinstance(tree, dict):
-        return all(map(is_whole, tree.values()))
+        return all(map(is_unredacted, tree.values()))
     if isinstance(tree, list):
-        return all(map(is_whole, tree))
-    return not isinstance(tree, str) or (REMOVED not in tree and len(tree) < LONGEST)
+        return all(map(is_unredacted, tree))
+    return not isinstance(tree, str) or (REMOVED not in tree and len(tree) < MAX_TEXT_LENGTH)
 
 
-def redacted(tree: Any, *, by: str = REMOVED, longest: int = LONGEST, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
+def redacted_tree(tree: Any, *, by: str = REMOVED, longest: int = MAX_TEXT_LENGTH, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
     """A copy of the tree without secrets, found by name or format; each text is cut to `longest` characters."""
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return by
     if isinstance(tree, dict):
         return {
             key: by
             if isinstance(value, str) and value and is_secret_name(str(key))
-            else redacted(value, by=by, longest=longest, depth=depth + 1)
+            else redacted_tree(value, by=by, longest=longest, depth=depth + 1)
             for key, value in tree.items()
         }
     if isinstance(tree, list):
-        return [redacted(value, by=by, longest=longest, depth=depth + 1) for value in tree]
+        return [redacted_tree(value, by=by, longest=longest, depth=depth + 1) for value in tree]
     if isinstance(tree, str):
-        return by if holds(tree) else tree[:longest]
+        return by if contains_secret(tree) else tree[:longest]
     return tree

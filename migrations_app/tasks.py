@@ -157,14 +157,14 @@ def advance_journey(journey_id: str) -> None:
     """Makes the next move of one journey, and enqueues the scans and rollouts that the move requested."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     with bound_contextvars(journey=journey_id):
-        woken = journey_worker.advance_journey(uuid.UUID(journey_id), holder=holder)
-    for scan_id in woken.scans:
+        to_enqueue = journey_worker.advance_journey(uuid.UUID(journey_id), holder=holder)
+    for scan_id in to_enqueue.scans:
         enqueue_scan(scan_id)
-    for rollout_id in woken.drafts:
+    for rollout_id in to_enqueue.drafts:
         enqueue_rollout(rollout_id, prepare_rollout)
-    for rollout_id in woken.rollouts:
+    for rollout_id in to_enqueue.rollouts:
         enqueue_rollout(rollout_id, advance_rollout)
-    if woken.again:
+    if to_enqueue.again:
         enqueue_journey(uuid.UUID(journey_id))
     elif campaign := campaign_worker.campaign_of(uuid.UUID(journey_id)):
         enqueue_campaign(campaign)
@@ -184,10 +184,10 @@ def preview_campaign_member(member_id: str) -> None:
 def advance_campaign(campaign_id: str) -> None:
     """Makes the due moves of one campaign, and enqueues its journeys."""
     with bound_contextvars(campaign=campaign_id):
-        woken = campaign_worker.advance_campaign(uuid.UUID(campaign_id))
-    for journey_id in woken.journeys:
+        to_enqueue = campaign_worker.advance_campaign(uuid.UUID(campaign_id))
+    for journey_id in to_enqueue.journeys:
         enqueue_journey(journey_id)
-    if woken.again:
+    if to_enqueue.again:
         enqueue_campaign(uuid.UUID(campaign_id))
 
 

@@ -20,7 +20,7 @@ from pytest_django.live_server_helper import LiveServer
 from karpdash.celery import app
 from karpdash.configuration.cache import caches
 from karpdash.processes.python_gc import collect_seldom
-from tests.browser import drip
+from tests.browser import slow_pages
 from tests.servers import browser, on_postgres
 from tests.servers.apiserver import ApiServer
 from tests.servers.postgres import Postgres
@@ -90,8 +90,8 @@ def pytest_configure() -> None:
     # The broker's Redis is not there unless a test starts one: who sends a message hears so at once, not after 4 s.
     django_settings.CACHES = caches("memory://")
     app.conf.broker_transport_options = {**app.conf.broker_transport_options, "max_retries": 0}
-    if os.environ.get(drip.LATE):
-        django_settings.MIDDLEWARE = ["tests.browser.drip.drip", *django_settings.MIDDLEWARE]
+    if os.environ.get(slow_pages.LATE):
+        django_settings.MIDDLEWARE = ["tests.browser.slow_pages.slow_pages", *django_settings.MIDDLEWARE]
 
 
 def pytest_report_header() -> str:

@@ -12,7 +12,7 @@ from migrations_app.clients.bundle.redaction import redacted_object
 from migrations_app.clients.helm.values import kept_values
 from migrations_app.clients.secret import clean
 from migrations_app.readiness.notification_events import headline, text_of
-from migrations_app.redaction import find, is_secret_name, redacted, replace
+from migrations_app.redaction import find_secrets, is_secret_name, redacted_tree, replace_secrets
 from migrations_app.use_cases.audit.log import detail_text, guarded
 from migrations_app.use_cases.notifications.delivery import _cloud_event
 from tests.redaction_cases import INNOCENT, SHAPES, Shape
@@ -82,9 +82,11 @@ def test_what_is_no_secret_stays_readable(text: str, door: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_what_is_hidden_once_stays_as_it_is(shape: Shape) -> None:
-    once = replace(shape.text)
-    assert replace(once) == once
-    assert replace(replace(shape.text, "[secret]"), "[secret]") == replace(shape.text, "[secret]")
+    once = replace_secrets(shape.text)
+    assert replace_secrets(once) == once
+    assert replace_secrets(replace_secrets(shape.text, "[secret]"), "[secret]") == replace_secrets(
+        shape.text, "[secret]"
+    )
 
 
 def test_the_table_has_every_kind_once() -> None:
@@ -95,8 +97,8 @@ def test_the_table_has_every_kind_once() -> None:
 
 
 def test_what_tells_the_kind_stays() -> None:
-    assert replace("https://admin:hunter2@git.example.com/x") == "https://(removed)@git.example.com/x"
-    assert list(find("a password=hunter2 b")) == [(11, 18)]
+    assert replace_secrets("https://admin:hunter2@git.example.com/x") == "https://(removed)@git.example.com/x"
+    assert list(find_secrets("a password=hunter2 b")) == [(11, 18)]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_what_tells_the_kind_stays() -> None:
 )
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
-    assert redacted({name: "x"}) == {name: "(removed)"}
+    assert redacted_tree({name: "x"}) == {name: "(removed)"}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_time_grows_with_the_length_alone(piece: str) -> None:
     def seconds(length: int) -> float:
         text = f"password {piece * (length // len(piece))}"
         began = time.process_time()
-        replace(text)
+        replace_secrets(text)
         return time.process_time() - began
 
     short, long = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(2))

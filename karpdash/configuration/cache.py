@@ -8,7 +8,7 @@ from redis.retry import Retry
 
 from migrations_app.clients.addresses import redis_url
 
-SECONDS = 0.5
+TIMEOUT_SECONDS = 0.5
 """How long a request waits for the cache: longer than a healthy Redis ever takes."""
 
 
@@ -28,8 +28,8 @@ def caches(broker_url: str) -> dict[str, Any]:
         return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     options = {
         "serializer": "karpdash.configuration.cache.JsonSerializer",
-        "socket_timeout": SECONDS,
-        "socket_connect_timeout": SECONDS,
+        "socket_timeout": TIMEOUT_SECONDS,
+        "socket_connect_timeout": TIMEOUT_SECONDS,
         "retry": Retry(NoBackoff(), 0),
     }
     return {

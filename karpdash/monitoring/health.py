@@ -36,7 +36,7 @@ def missing() -> dict[str, str]:
     """Returns the missing components, each with the reason as text."""
     reasons = _database()
     if "database" not in reasons and "schema" not in reasons:
-        reasons |= _lanes() | _disk()
+        reasons |= _queues() | _disk()
     return reasons if broker_answers() else reasons | {"broker": "the broker does not answer"}
 
 
@@ -50,7 +50,7 @@ def _database() -> dict[str, str]:
     return {"schema": _MISFITS[fit]} if fit else {}
 
 
-def _lanes() -> dict[str, str]:
+def _queues() -> dict[str, str]:
     silent = queues_without_worker()
     return {
         queue if queue == "beat" else f"worker:{queue}": "no heartbeat for a minute" for queue in silent

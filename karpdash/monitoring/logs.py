@@ -12,7 +12,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from karpdash.configuration.env import Env, current
 from migrations_app.errors import KarpdashError, TaskFailed
-from migrations_app.redaction import replace
+from migrations_app.redaction import replace_secrets
 
 SILENCED = ("urllib3", "kubernetes", "botocore", "boto3", "django.db.backends")
 EXTRAS = (
@@ -117,7 +117,7 @@ def _secrets(env: Env) -> Iterator[str]:
 
 
 def _hidden(text: str, secret_pattern: re.Pattern[str] | None) -> str:
-    return replace(secret_pattern.sub(HIDDEN, text) if secret_pattern else text, HIDDEN)
+    return replace_secrets(secret_pattern.sub(HIDDEN, text) if secret_pattern else text, HIDDEN)
 
 
 def _scrubbed(value: Any, hide: Callable[[str], str]) -> Any:  # noqa: ANN401 - any JSON goes in and comes out

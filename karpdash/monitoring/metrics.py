@@ -38,8 +38,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return HttpResponse("the database does not answer\n", status=503, content_type=PLAIN)
 
 
-def _metrics_response(sight: VisibilityScope) -> HttpResponse:
-    with visibility_scope(sight):
+def _metrics_response(scope: VisibilityScope) -> HttpResponse:
+    with visibility_scope(scope):
         return HttpResponse(generate_latest(registry(numbers(now=timezone.now()))), content_type=TEXT)
 
 

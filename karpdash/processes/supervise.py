@@ -19,12 +19,12 @@ from types import FrameType
 
 from karpdash.processes.child_processes import ForkedProcess, die_with_parent, fork
 
-GRACE = 40.0
+STOP_SECONDS = 40.0
 """Seconds that a child has to end. A worker ends itself after SOFT_STOP, KILL_AFTER and LAST_SECONDS; the rest is for
 cores that are busy.
 """
 LONGEST_PAUSE = 30.0
-STEADY = 60.0
+STABLE_SECONDS = 60.0
 """After this many seconds of uptime a child's restart count starts again."""
 # karpdash's own address is requested directly, regardless of proxy variables.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -87,7 +87,7 @@ class Child:
         period.
         """
         self.ask_to_stop()
-        seconds_left = self._asked_at + GRACE - time.monotonic()
+        seconds_left = self._asked_at + STOP_SECONDS - time.monotonic()
         if self.running and self.process is not None and not _ends(self.process, seconds=seconds_left):
             print(f"karpdash up: {self.name} did not stop in time and is killed", file=sys.stderr, flush=True)
         self.clear()
@@ -179,7 +179,7 @@ class Supervisor:
                 child.start()
 
     def _pause(self, child: Child, now: float) -> float:
-        child.restarts = 1 if now - child.started > STEADY else child.restarts + 1
+        child.restarts = 1 if now - child.started > STABLE_SECONDS else child.restarts + 1
         pause: float = min(LONGEST_PAUSE, 0.5 * 2**child.restarts)
         notice = f"starts again in {pause:.0f} s; see {child.log}"
         print(f"karpdash up: {child.name} ended with {child.clear()}, {notice}", file=sys.stderr, flush=True)

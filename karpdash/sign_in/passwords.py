@@ -18,7 +18,7 @@ WORDS = frozenset({
     "viewer", "welcome",
 })  # fmt: skip
 """Words that an attacker who knows karpdash tries first."""
-MOST_PARTS = 2
+MAX_PARTS = 2
 """A phrase of more different words than this is not a variant of one."""
 
 FEWEST_LETTERS = 3
@@ -41,7 +41,7 @@ class VariantValidator:
 def is_variant(password: str) -> bool:
     """Whether nothing is left of the password without common words, words of this product, digits and signs."""
     parts = {_unit(part) for part in re.findall(r"[^\W\d_]+", password.casefold())} or {_unit(password.casefold())}
-    return len(parts) <= MOST_PARTS and all(_is_known(part) for part in parts)
+    return len(parts) <= MAX_PARTS and all(_is_known(part) for part in parts)
 
 
 def _unit(text: str) -> str:

@@ -1,7 +1,7 @@
 """Sessions in the database, stored under a digest of their key, so that a copy of the database signs nobody in.
 
-A session ends IDLE after its person was last active, and LONGEST after the sign-in in any case. A session whose times
-are in the future is refused, since its age is unknown; `retention.py` deletes it.
+A session ends IDLE_TIMEOUT after its person was last active, and MAX_AGE after the sign-in in any case. A session whose
+times are in the future is refused, since its age is unknown; `retention.py` deletes it.
 """
 
 import hashlib
@@ -15,10 +15,10 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils import timezone
 
-IDLE = timedelta(hours=4)
+IDLE_TIMEOUT = timedelta(hours=4)
 """Longer than NIST recommends: people watch rollouts for hours, and destructive actions need a recent sign-in (A44)."""
-LONGEST = timedelta(hours=12)
-SEEN_EVERY = timedelta(minutes=5)
+MAX_AGE = timedelta(hours=12)
+ACTIVITY_INTERVAL = timedelta(minutes=5)
 """The precision of the time of last activity: each update is a write."""
 BEGAN, ACTIVE = "began_at", "active_at"
 
@@ -71,8 +71,8 @@ def is_over(data: dict[str, Any]) -> bool:
     """Whether a signed-in session with that data is over by now; never for a session without times."""
     now = _now()
     began, active = int(data.get(BEGAN, now)), int(data.get(ACTIVE, now))
-    ahead = max(began, active) - now > SEEN_EVERY.total_seconds()
-    return ahead or now - began >= LONGEST.total_seconds() or now - active >= IDLE.total_seconds()
+    ahead = max(began, active) - now > ACTIVITY_INTERVAL.total_seconds()
+    return ahead or now - began >= MAX_AGE.total_seconds() or now - active >= IDLE_TIMEOUT.total_seconds()
 
 
 def is_by_person(request: HttpRequest) -> bool:
@@ -81,8 +81,8 @@ def is_by_person(request: HttpRequest) -> bool:
 
 
 def note_activity(session: Any) -> None:  # noqa: ANN401 - the store of the settings
-    """Records that the person of a session was active, at most once in SEEN_EVERY."""
-    if _now() - session.get(ACTIVE, _now()) >= SEEN_EVERY.total_seconds():
+    """Records that the person of a session was active, at most once in ACTIVITY_INTERVAL."""
+    if _now() - session.get(ACTIVE, _now()) >= ACTIVITY_INTERVAL.total_seconds():
         session[ACTIVE] = _now()
 
 

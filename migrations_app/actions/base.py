@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.actions.changes import ObjectTarget, RbacNeed, Risk
-from migrations_app.actions.helm.request import HelmDoing, HelmProposal
+from migrations_app.actions.helm.request import HelmOperation, HelmProposal
 from migrations_app.actions.plan import Forecast, RolloutLimits, Step
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
@@ -66,7 +66,7 @@ class Parameter:
 
 @dataclass(slots=True)
 class Action:
-    """Declared once in each catalogue module as `action`; `prepare`, `foresee` and `reads` are decorators.
+    """Declared once in each catalogue module as `action`; `prepare`, `forecasts` and `reads` are decorators.
 
     `may` lists the permissions that its requests may need. They are published in the ClusterRole, and a test compares
     them with the requests. `parts` are the inventory parts that must be read before the action is offered.
@@ -87,7 +87,7 @@ class Action:
     sources: tuple[str, ...] = ()
     needs_chart: bool = False
     """The plan needs a chart: `source` and `release` select the chart, and `PlanningContext.files` holds its files."""
-    needs_helm: HelmDoing | None = None
+    needs_helm: HelmOperation | None = None
     """The plan needs the dry run of a real helm: `PlanningContext.helm`."""
     needs_edits: bool = False
     """The plan needs the changes of chart values that the hop asks for: `PlanningContext.edits`."""
@@ -96,7 +96,7 @@ class Action:
     beside: bool = False
     """The action may run while another rollout or a journey of the cluster is paused."""
     _prepare: Prepare | None = None
-    _foresee: Forecaster | None = None
+    _forecaster: Forecaster | None = None
     _reads: Reads | None = None
 
     @property
@@ -108,9 +108,9 @@ class Action:
         self._prepare = function
         return function
 
-    def foresee(self, function: Forecaster) -> Forecaster:
+    def forecasts(self, function: Forecaster) -> Forecaster:
         """Decorator: the function computes the forecast of the steps."""
-        self._foresee = function
+        self._forecaster = function
         return function
 
     def reads(self, function: Reads) -> Reads:
@@ -134,7 +134,7 @@ class Action:
         return all_steps
 
     def forecast(self, context: PlanningContext, parameters: Parameters) -> Forecast:
-        return self._foresee(context, parameters) if self._foresee else Forecast()
+        return self._forecaster(context, parameters) if self._forecaster else Forecast()
 
 
 def refuse_unread(part: Part[object], name: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from migrations_app.actions.changes import ActionValue
 from migrations_app.karpenter.detection import image_release
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 LEADER = "karpenter-leader-election"
 
 
@@ -48,7 +48,7 @@ class PodOfController(ActionValue, frozen=True):
     ready: bool = False
 
 
-class ControllerSeen(ActionValue, frozen=True):
+class ControllerStatus(ActionValue, frozen=True):
     """The controller as it was read; None for what could not be read. `holder` is empty if nobody holds the Lease."""
 
     found: bool = False
@@ -62,14 +62,14 @@ class ControllerSeen(ActionValue, frozen=True):
     holder: str | None = ""
 
 
-def controller_reasons(gate: ControllerGate, seen: ControllerSeen | None) -> list[str]:
+def controller_reasons(gate: ControllerGate, seen: ControllerStatus | None) -> list[str]:
     """The reasons why the gate does not hold yet, as text; empty if it holds."""
     if seen is None:
         return ["the controller could not be read"]
     return list(_reasons(gate, seen))
 
 
-def _reasons(gate: ControllerGate, seen: ControllerSeen) -> Iterator[str]:
+def _reasons(gate: ControllerGate, seen: ControllerStatus) -> Iterator[str]:
     where = f"Deployment {gate.namespace}/{gate.deployment}"
     if not seen.found:
         yield f"{where} is not there"
@@ -86,21 +86,21 @@ def _reasons(gate: ControllerGate, seen: ControllerSeen) -> Iterator[str]:
     yield from _pod_reasons(gate, seen, pods=seen.pods)
 
 
-def _pod_reasons(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
+def _pod_reasons(gate: ControllerGate, seen: ControllerStatus, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
     matching = [pod for pod in pods if gate.fits(pod.images)]
     other = [pod.name for pod in pods if pod not in matching]
     if other:
-        yield f"other images run in {', '.join(other[:MOST_NAMED])}"
+        yield f"other images run in {', '.join(other[:MAX_NAMED])}"
     waiting = [pod.name for pod in matching if not pod.ready]
     if waiting:
-        yield f"not ready: {', '.join(waiting[:MOST_NAMED])}"
+        yield f"not ready: {', '.join(waiting[:MAX_NAMED])}"
     if len(matching) < seen.wanted:
         yield f"{len(matching)} of {seen.wanted} pods run {gate.wanted}"
     if gate.leader:
         yield from _leader_reasons(gate, seen, names=[pod.name for pod in matching if pod.ready])
 
 
-def _leader_reasons(gate: ControllerGate, seen: ControllerSeen, *, names: list[str]) -> Iterator[str]:
+def _leader_reasons(gate: ControllerGate, seen: ControllerStatus, *, names: list[str]) -> Iterator[str]:
     if seen.holder is None:
         yield f"Lease {gate.namespace}/{gate.leader} could not be read, so the leader is not known"
     elif not any(seen.holder == name or seen.holder.startswith(f"{name}_") for name in names):

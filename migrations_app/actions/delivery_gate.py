@@ -18,7 +18,7 @@ class DeliveryGate(ActionValue, frozen=True):
     version: str
 
 
-class DeliverySeen(ActionValue, frozen=True):
+class DeliveryStatus(ActionValue, frozen=True):
     """The delivery as it was read. `version` is the last version that it installed, `told` its own error message."""
 
     found: bool = False
@@ -29,14 +29,14 @@ class DeliverySeen(ActionValue, frozen=True):
     told: str = ""
 
 
-def delivery_reasons(gate: DeliveryGate, seen: DeliverySeen | None) -> list[str]:
+def delivery_reasons(gate: DeliveryGate, seen: DeliveryStatus | None) -> list[str]:
     """The reasons why the gate does not hold yet, as text; empty if it holds."""
     if seen is None:
         return [f"{gate.target.display_name} could not be read"]
     return list(_reasons(gate, seen))
 
 
-def _reasons(gate: DeliveryGate, seen: DeliverySeen) -> Iterator[str]:
+def _reasons(gate: DeliveryGate, seen: DeliveryStatus) -> Iterator[str]:
     where = gate.target.display_name
     if not seen.found:
         yield f"{where} is not there"
@@ -54,21 +54,21 @@ def plain_version(text: str) -> str:
     return text.removeprefix("v").partition("+")[0]
 
 
-def delivery_seen(read: JsonMap | None) -> DeliverySeen:
+def delivery_status(read: JsonMap | None) -> DeliveryStatus:
     """The state that the object reports; `read` None: the object does not exist."""
     if read is None:
-        return DeliverySeen()
+        return DeliveryStatus()
     return _application(read) if read.get("kind") == "Application" else _helm_release(read)
 
 
-def _helm_release(read: JsonMap) -> DeliverySeen:
+def _helm_release(read: JsonMap) -> DeliveryStatus:
     """The state of a HelmRelease: helm-controller lists releases newest first; before v2, only the last version."""
     generation = value_at(read, ("metadata", "generation"))
     last = value_at(read, ("status", "history", "0"))
     ready = _condition(read, "Ready")
     applied = value_at(read, ("status", "lastAppliedRevision"))
     deployed = last is None or _text(last, "status") in ("", DEPLOYED)
-    return DeliverySeen(
+    return DeliveryStatus(
         found=True,
         observed=value_at(read, ("status", "observedGeneration")) == generation,
         ready=ready.get("status") == "True" and deployed,
@@ -77,13 +77,13 @@ def _helm_release(read: JsonMap) -> DeliverySeen:
     )
 
 
-def _application(read: JsonMap) -> DeliverySeen:
+def _application(read: JsonMap) -> DeliveryStatus:
     """The state of an Application: the version that Argo CD compared the cluster with, and how its last sync ended."""
     sync, operation = value_at(read, ("status", "sync")), value_at(read, ("status", "operationState"))
     healthy = _text(value_at(read, ("status", "health")), "status") == "Healthy"
     synced = _text(sync, "status") == "Synced"
     ended = _text(operation, "phase") == "Succeeded" and read.get("operation") is None
-    return DeliverySeen(
+    return DeliveryStatus(
         found=True,
         observed=_compares_current_sources(read, sync),
         ready=healthy and synced and ended,

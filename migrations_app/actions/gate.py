@@ -3,8 +3,8 @@
 from typing import Literal
 
 from migrations_app.actions.changes import ActionValue, ObjectTarget
-from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, controller_reasons
-from migrations_app.actions.delivery_gate import DeliveryGate, DeliverySeen, delivery_reasons
+from migrations_app.actions.controller_gate import ControllerGate, ControllerStatus, controller_reasons
+from migrations_app.actions.delivery_gate import DeliveryGate, DeliveryStatus, delivery_reasons
 
 Judgement = Literal["wait", "go", "pause"]
 
@@ -88,9 +88,9 @@ class ClusterCounters(ActionValue, frozen=True):
     nodes: tuple[NodeMark, ...] = ()
     """The first nodes of Karpenter by zone and name; `nodes_rest` counts those left out."""
     nodes_rest: int = 0
-    controller: ControllerSeen | None = None
+    controller: ControllerStatus | None = None
     """The controller, where the gate asks for it; None where it does not, or it could not be read."""
-    delivery: DeliverySeen | None = None
+    delivery: DeliveryStatus | None = None
     """The delivery, where the gate asks for it; None where it does not, or it could not be read."""
 
 

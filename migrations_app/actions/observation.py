@@ -6,8 +6,8 @@ Things may happen unseen between two reads: counts are lower bounds.
 from migrations_app.actions.changes import ActionValue
 from migrations_app.actions.gate import ClusterCounters
 
-MOST_NODES = 2000
-MOST_PODS = 2000
+MAX_NODES = 2000
+MAX_PODS = 2000
 
 
 class RunObservation(ActionValue, frozen=True):
@@ -41,12 +41,12 @@ def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
     peaks = [count for count in (before.nodes_peak, now.all_nodes) if count is not None]
     seen = set(before.nodes_drained)
     fresh = tuple(name for name in dict.fromkeys(_drained(before, now)) if name not in seen)
-    kept_nodes = fresh[: max(0, MOST_NODES - len(seen))]
+    kept_nodes = fresh[: max(0, MAX_NODES - len(seen))]
     held_pods = _held_pods(before, now)
     leaving = dict(before.leaving)
     for leaving_pods in now.leaving:
         leaving[leaving_pods.node] = max(leaving.get(leaving_pods.node, 0), leaving_pods.pods)
-    leaving_nodes = dict(list(leaving.items())[:MOST_NODES])
+    leaving_nodes = dict(list(leaving.items())[:MAX_NODES])
     return RunObservation(
         looks=before.looks + 1,
         nodes_peak=max(peaks, default=None),
@@ -56,8 +56,8 @@ def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
         known=tuple(mark.name for mark in now.nodes),
         cut=before.cut
         or len(kept_nodes) < len(fresh)
-        or len(leaving) > MOST_NODES
-        or sum(map(len, held_pods.values())) >= MOST_PODS,
+        or len(leaving) > MAX_NODES
+        or sum(map(len, held_pods.values())) >= MAX_PODS,
     )
 
 
@@ -72,7 +72,7 @@ def _drained(before: RunObservation, now: ClusterCounters) -> list[str]:
 
 def _held_pods(before: RunObservation, now: ClusterCounters) -> dict[str, tuple[str, ...]]:
     pods_by_budget = {by: dict.fromkeys(pods) for by, pods in before.held.items()}
-    room = MOST_PODS - sum(map(len, pods_by_budget.values()))
+    room = MAX_PODS - sum(map(len, pods_by_budget.values()))
     for eviction in now.blocked:
         pods = pods_by_budget.setdefault(eviction.budget or "annotation", {})
         name = f"{eviction.namespace}/{eviction.pod}"

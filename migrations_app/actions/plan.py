@@ -15,10 +15,10 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
 from migrations_app.manifests import JsonMap
 
-PLANNER = 1
+PLANNER_VERSION = 1
 """Incremented whenever the meaning of a plan changes: plans with another number are never executed."""
 LIFETIME_SECONDS = 4 * 3600
-MOST_STEPS = 2000
+MAX_STEPS = 2000
 
 
 class ClusterIdentity(ActionValue, frozen=True):
@@ -116,7 +116,7 @@ class Plan(ActionValue, frozen=True):
     snapshot: str
     policy: int
     """Number of the cluster's policy under which the plan was made."""
-    planner: int = PLANNER
+    planner: int = PLANNER_VERSION
     made_at: str = ""
     expires_at: str = ""
 
@@ -166,8 +166,8 @@ def _normal(value: Any) -> Any:  # noqa: ANN401 - plain JSON
 def numbered(steps: Iterable[Step]) -> tuple[Step, ...]:
     """The steps with ids by position: s001, s002, ... Raises InvalidInput if there are more than a plan may hold."""
     all_steps = tuple(steps)
-    if len(all_steps) > MOST_STEPS:
-        raise InvalidInput(f"more than {MOST_STEPS} steps", code="too_many_steps", where="plan")
+    if len(all_steps) > MAX_STEPS:
+        raise InvalidInput(f"more than {MAX_STEPS} steps", code="too_many_steps", where="plan")
     return tuple(msgspec.structs.replace(step, id=f"s{number:03d}") for number, step in enumerate(all_steps, 1))
 
 

@@ -34,17 +34,17 @@ def marks(rollout: str, digest: str) -> dict[str, str]:
     return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
 
 
-def request_body(change: PlannedRequest, tie: ObjectVersion, *, own: Mapping[str, str]) -> JsonMap:
+def request_body(change: PlannedRequest, object_version: ObjectVersion, *, own: Mapping[str, str]) -> JsonMap:
     """The body to send, with uid and resourceVersion of the read as preconditions. `own`: annotations of karpdash."""
     if change.verb == "delete":
-        return _deletion(change.body, tie)
+        return _deletion(change.body, object_version)
     if change.verb == "create":
         return with_annotations(change.body, own)
     if change.verb == "helm":
         return change.body | {"marks": dict(own)}
-    head: JsonMap = {"uid": tie.uid, "resourceVersion": tie.resource_version}
+    head: JsonMap = {"uid": object_version.uid, "resourceVersion": object_version.resource_version}
     if change.verb == "apply":
-        if not tie.uid:
+        if not object_version.uid:
             return _named(change, with_annotations(change.body, own))
         return _named(change, _with_metadata(change.body, head))
     return _with_metadata(change.body, head)
@@ -55,8 +55,8 @@ def digest_of(body: JsonMap) -> str:
     return hashlib.sha256(msgspec.json.encode(body, order="deterministic")).hexdigest()
 
 
-def _deletion(options: JsonMap, tie: ObjectVersion) -> JsonMap:
-    preconditions = {"uid": tie.uid, "resourceVersion": tie.resource_version}
+def _deletion(options: JsonMap, object_version: ObjectVersion) -> JsonMap:
+    preconditions = {"uid": object_version.uid, "resourceVersion": object_version.resource_version}
     return {"apiVersion": "v1", "kind": "DeleteOptions"} | options | {"preconditions": preconditions}
 
 

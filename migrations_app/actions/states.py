@@ -119,7 +119,7 @@ RolloutState = Literal[
 ]
 STATES: tuple[RolloutState, ...] = get_args(RolloutState)
 
-FOLLOWS: dict[RolloutState, frozenset[RolloutState]] = {
+ROLLOUT_TRANSITIONS: dict[RolloutState, frozenset[RolloutState]] = {
     "draft": frozenset({"previewed", "expired"}),
     "previewed": frozenset({"awaiting_approval", "expired"}),
     "awaiting_approval": frozenset({"approved", "rejected", "expired"}),
@@ -139,17 +139,17 @@ FOLLOWS: dict[RolloutState, frozenset[RolloutState]] = {
 
 PLANNED: frozenset[RolloutState] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
 """States of a plan of which no step was sent yet: it may still expire or be voided."""
-FINAL: frozenset[RolloutState] = frozenset(state for state, following in FOLLOWS.items() if not following)
+FINAL: frozenset[RolloutState] = frozenset(state for state, following in ROLLOUT_TRANSITIONS.items() if not following)
 WORKING: frozenset[RolloutState] = frozenset({"running"})
 """States in which a worker makes progress. A rollback is a rollout of its own, with its own state."""
 HOLDING: frozenset[RolloutState] = WORKING | {"paused", "needs_attention"}
 """States in which no other rollout may start on the cluster (A13)."""
 
 
-def may_follow(now: RolloutState, then: RolloutState) -> bool:
-    return then in FOLLOWS[now]
+def can_transition(now: RolloutState, then: RolloutState) -> bool:
+    return then in ROLLOUT_TRANSITIONS[now]
 
 
 def pairs() -> tuple[tuple[RolloutState, RolloutState], ...]:
     """Every allowed transition, in table order."""
-    return tuple((now, then) for now in STATES for then in STATES if then in FOLLOWS[now])
+    return tuple((now, then) for now in STATES for then in STATES if then in ROLLOUT_TRANSITIONS[now])

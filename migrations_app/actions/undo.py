@@ -49,7 +49,7 @@ def restorable(read: JsonMap) -> JsonMap:
     return fields
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def _refuse_changed(
     ]
     unmet = [condition for condition in own_conditions if not holds(condition, read, uid=uid)]
     if unmet:
-        where = ", ".join(dict.fromkeys(_place_of(condition) for condition in unmet[:MOST_NAMED]))
+        where = ", ".join(dict.fromkeys(_place_of(condition) for condition in unmet[:MAX_NAMED]))
         raise Unavailable(f"{change.target.display_name} was changed by others since: {where}", code="changed")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 
-MOST_DAYS = 366
+MAX_DAYS = 366
 """The most days that `spans` covers."""
 
 
@@ -32,7 +32,7 @@ def spans(window: object, *, since: datetime, days: int) -> Iterator[tuple[datet
         return
     begins, ends, weekdays = parsed
     first = datetime.combine(since.date(), time(), tzinfo=UTC)
-    for number in range(min(days, MOST_DAYS)):
+    for number in range(min(days, MAX_DAYS)):
         day = first + timedelta(days=number)
         if day.weekday() in weekdays:
             until = day if begins <= ends else day + timedelta(days=1)

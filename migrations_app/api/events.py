@@ -3,7 +3,7 @@ stream.
 
 A request ends after `wait` seconds at most, also as an event stream: the client sends the next request with the last
 id, as browsers do by themselves. A stream that stays open would hold one of the few threads of a web process as long as
-its client listens; here at most WAITERS requests wait at a time. A request that finds no free place is answered at
+its client listens; here at most MAX_WAITERS requests wait at a time. A request that finds no free place is answered at
 once, with the time of the next try.
 """
 
@@ -41,12 +41,12 @@ from migrations_app.queries.audit.events import (
 )
 
 STREAM = "text/event-stream"
-WAITERS = 2
+MAX_WAITERS = 2
 """Maximum number of requests of one web process that wait at a time; it has eight threads."""
 LONGEST_WAIT = 20
 PAUSE = 5
 """Seconds until the next request of a client that found no place to wait, or did not want to wait."""
-places = threading.BoundedSemaphore(WAITERS)
+places = threading.BoundedSemaphore(MAX_WAITERS)
 pause = time.sleep
 LAST_ID = OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, HEADER, description="As `cursor`, of an event stream.")
 

@@ -21,7 +21,7 @@ from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHO
 
 CHANGE = EndpointPermission("admin", "administer_policy")
 """Membership in a group decides who may do what to a cluster."""
-MOST_AT_ONCE = 1000
+MAX_AT_ONCE = 1000
 
 
 class GroupShownSerializer(StructSerializer):
@@ -63,8 +63,8 @@ class MembersShownSerializer(serializers.Serializer[Any]):
 class MovedSerializer(StrictSerializer):
     """Clusters to add, and to remove."""
 
-    add = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
-    remove = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MOST_AT_ONCE)
+    add = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MAX_AT_ONCE)
+    remove = serializers.ListField(child=serializers.UUIDField(), required=False, default=list, max_length=MAX_AT_ONCE)
 
 
 class GroupsView(Endpoint):

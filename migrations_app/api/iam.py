@@ -47,8 +47,8 @@ from migrations_app.manifests.nesting import NestedTooDeep, parse_json
 from migrations_app.queries.clusters.reports import newest_sheet
 from migrations_app.readiness.iam_sheet.values import IamRemoval
 
-MOST_DOCUMENTS = 40
-MOST_LISTED = 50
+MAX_DOCUMENTS = 40
+MAX_LISTED = 50
 GAP_VERDICTS = tuple(verdict.value for verdict in RequestVerdict if verdict is not RequestVerdict.ALLOWED)
 _POLICY = {
     "type": "object",
@@ -131,7 +131,7 @@ class NewEvaluationSerializer(StrictSerializer):
     policies = serializers.ListField(
         child=PolicyDocumentField(),
         min_length=1,
-        max_length=MOST_DOCUMENTS,
+        max_length=MAX_DOCUMENTS,
         help_text="Every policy of the controller's role.",
     )
     release = Text(max_length=40, help_text="Such as 0.32 or 1.0.14.")
@@ -145,22 +145,22 @@ class NewEvaluationSerializer(StrictSerializer):
     queue = Text(**_form("queue"), help_text="Name or ARN of the interruption queue.")
     assume_role_arn = Text(**_form("assume_role_arn"), help_text="Role that the controller assumes (0.30 to 0.37).")
     node_roles = serializers.ListField(
-        child=Text(**_form("node_role") | {"required": True}), required=False, max_length=MOST_LISTED
+        child=Text(**_form("node_role") | {"required": True}), required=False, max_length=MAX_LISTED
     )
     tags = serializers.ListField(
         child=Text(**_form("tag") | {"required": True}),
         required=False,
-        max_length=MOST_LISTED,
+        max_length=MAX_LISTED,
         help_text="KEY=VALUE, as in spec.tags of the node classes.",
     )
     with_settings = serializers.ListField(
-        child=serializers.ChoiceField(choices=[one.value for one in CHOSEN]), required=False, max_length=MOST_LISTED
+        child=serializers.ChoiceField(choices=[one.value for one in CHOSEN]), required=False, max_length=MAX_LISTED
     )
     without_settings = serializers.ListField(
-        child=serializers.ChoiceField(choices=[one.value for one in CHOSEN]), required=False, max_length=MOST_LISTED
+        child=serializers.ChoiceField(choices=[one.value for one in CHOSEN]), required=False, max_length=MAX_LISTED
     )
     remedies = serializers.ListField(
-        child=serializers.ChoiceField(choices=REMEDY_FORMS), required=False, max_length=MOST_LISTED, default=list
+        child=serializers.ChoiceField(choices=REMEDY_FORMS), required=False, max_length=MAX_LISTED, default=list
     )
     module_version = Text(
         required=False, max_length=20, default=NEWEST_MODULE, help_text="Of the Terraform EKS module, for `module`."
@@ -225,10 +225,10 @@ class EvaluationSerializer(serializers.Serializer[Any]):
 
 
 SHEET = {"$ref": "#/components/schemas/IamSheet"}
-MOST_CHARACTERS = 160_000
+MAX_CHARACTERS = 160_000
 """The limit of all documents together. A role takes ten managed policies of 6,144 characters, twenty if AWS raised the
 quota, and 10,240 inline; each request of a release is evaluated on each document."""
-MOST_SLOW_PATTERNS, MOST_SLOW_CHARACTERS = 4_000, 40_000
+MAX_SLOW_PATTERNS, MAX_SLOW_CHARACTERS = 4_000, 40_000
 """The limit of `slow_patterns` of all documents, and of their characters. 160,000 such characters took 17 seconds of
 processor time; the official policies of a release have fewer than 10,000."""
 NAMES = ("cluster_name", "account", "region", "partition", "queue", "assume_role_arn")
@@ -298,8 +298,8 @@ class EvaluationsView(Endpoint):
 
 def _request_of(body: dict[str, Any]) -> EvaluationRequest:
     documents, boundary = body["policies"], body["boundary"]
-    if sum(len(text) for _, text in (*documents, *([boundary] if boundary else []))) > MOST_CHARACTERS:
-        _refuse("policies", f"more than {MOST_CHARACTERS:,} characters: a role cannot have more", code="too_large")
+    if sum(len(text) for _, text in (*documents, *([boundary] if boundary else []))) > MAX_CHARACTERS:
+        _refuse("policies", f"more than {MAX_CHARACTERS:,} characters: a role cannot have more", code="too_large")
     question = EvaluationRequest(
         release=body["release"],
         policies=tuple(_policy_of(text, name, field="policies", place=n) for n, (name, text) in enumerate(documents)),
@@ -320,8 +320,8 @@ def _request_of(body: dict[str, Any]) -> EvaluationRequest:
 
 def _refuse_slow(policies: Iterable[IamPolicy]) -> None:
     lengths = [len(text) for text in slow_patterns(policies)]
-    if len(lengths) > MOST_SLOW_PATTERNS or sum(lengths) > MOST_SLOW_CHARACTERS:
-        limit = f"{MOST_SLOW_PATTERNS:,}, or {MOST_SLOW_CHARACTERS:,} characters of them"
+    if len(lengths) > MAX_SLOW_PATTERNS or sum(lengths) > MAX_SLOW_CHARACTERS:
+        limit = f"{MAX_SLOW_PATTERNS:,}, or {MAX_SLOW_CHARACTERS:,} characters of them"
         told = f"more values of conditions, and actions and resources with ? or variables, than {limit}: name fewer"
         _refuse("policies", told, code="too_large")
 

@@ -19,16 +19,16 @@ from migrations_app.errors import InvalidInput
 from migrations_app.queries.organizations import organization_cluster_page, organization_detail, organization_page
 from migrations_app.tasks import enqueue_listing, enqueue_scan
 from migrations_app.use_cases.clusters.registration import Details
-from migrations_app.use_cases.organizations.clusters import MOST, register_listed
+from migrations_app.use_cases.organizations.clusters import MAX_CLUSTERS_PER_REQUEST, register_listed
 from migrations_app.use_cases.organizations.queue import request_listing
 from migrations_app.use_cases.organizations.registration import (
     HUB_ROLE,
+    MAX_REGIONS,
     MEMBER_ROLE,
-    MOST_REGIONS,
     NewOrganization,
-    found_organization,
     register_organization,
     remove_organization,
+    require_organization,
 )
 from migrations_app.use_cases.organizations.role_templates import cloudformation_template, terraform_document
 from migrations_app.use_cases.scans.queue import request_scan
@@ -41,7 +41,7 @@ class NewOrganizationSerializer(StrictSerializer):
 
     name = Text(max_length=120)
     account = Text(max_length=12)
-    regions = serializers.ListField(child=Text(max_length=40), min_length=1, max_length=MOST_REGIONS)
+    regions = serializers.ListField(child=Text(max_length=40), min_length=1, max_length=MAX_REGIONS)
     hub_role = Text(required=False, max_length=64, default=HUB_ROLE)
     member_role = Text(required=False, max_length=64, default=MEMBER_ROLE)
 
@@ -132,7 +132,7 @@ class ChosenClusterSerializer(StrictSerializer):
 class ChosenClustersSerializer(StrictSerializer):
     """Clusters to register. Environment and target apply to all of them."""
 
-    clusters = serializers.ListField(child=ChosenClusterSerializer(), min_length=1, max_length=MOST)
+    clusters = serializers.ListField(child=ChosenClusterSerializer(), min_length=1, max_length=MAX_CLUSTERS_PER_REQUEST)
     environment = Text(required=False, allow_blank=True, max_length=40, default="")
     target = Text(required=False, allow_blank=True, max_length=20, default="", help_text="A release, minor or hop.")
 
@@ -260,7 +260,7 @@ class OrganizationClustersView(Endpoint):
 
 def _organization_answer(organization_id: uuid.UUID, *, status: int = 200) -> Response:
     detail = organization_detail(organization_id)
-    row = found_organization(organization_id)
+    row = require_organization(organization_id)
     values = OrganizationShownSerializer(detail.row).data | {
         "accounts": ListedAccountSerializer(detail.accounts, many=True).data,
         "drift": {"new": len(detail.drift.new), "gone": list(detail.drift.gone), "unread": list(detail.drift.unread)},

@@ -31,7 +31,7 @@ from migrations_app.queries.rollouts.policies import (
 )
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
-from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy, remove_policy
+from migrations_app.use_cases.rollouts.policies import MAX_APPROVALS, MAX_WINDOWS, Rules, change_policy, remove_policy
 
 CHANGE = EndpointPermission("admin", "administer_policy")
 NUMBERS = ("batch", "per_hour", "pool_percent")
@@ -40,10 +40,10 @@ NUMBERS = ("batch", "per_hour", "pool_percent")
 class AskedSerializer(StrictSerializer):
     """Required approvals, by the risk of the plan."""
 
-    low = StrictInteger(min_value=0, max_value=MOST_APPROVALS)
-    medium = StrictInteger(min_value=0, max_value=MOST_APPROVALS)
-    high = StrictInteger(min_value=0, max_value=MOST_APPROVALS)
-    destructive = StrictInteger(min_value=1, max_value=MOST_APPROVALS)
+    low = StrictInteger(min_value=0, max_value=MAX_APPROVALS)
+    medium = StrictInteger(min_value=0, max_value=MAX_APPROVALS)
+    high = StrictInteger(min_value=0, max_value=MAX_APPROVALS)
+    destructive = StrictInteger(min_value=1, max_value=MAX_APPROVALS)
 
 
 class WindowSerializer(serializers.Serializer[Any]):
@@ -70,7 +70,7 @@ class PolicyWantedSerializer(StrictSerializer):
 
     approvals = AskedSerializer()
     actions = serializers.ListField(child=Text(max_length=60), required=False, default=["*"], max_length=50)
-    windows = serializers.ListField(child=WindowSerializer(), required=False, default=list, max_length=MOST_WINDOWS)
+    windows = serializers.ListField(child=WindowSerializer(), required=False, default=list, max_length=MAX_WINDOWS)
     frozen = serializers.BooleanField(required=False, default=False)
     frozen_why = Text(required=False, allow_blank=True, max_length=500, default="")
     batch = StrictInteger(required=False, min_value=1, max_value=100, default=1)

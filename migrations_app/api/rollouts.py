@@ -32,7 +32,7 @@ from migrations_app.api.plans import (
     rollout_answer,
 )
 from migrations_app.errors import NotFound
-from migrations_app.queries.rollouts.detail import MOST_LINES, journal_of, picture_of, rollout_detail
+from migrations_app.queries.rollouts.detail import MAX_LINES, journal_of, picture_of, rollout_detail
 from migrations_app.queries.rollouts.rollouts import GROUPS, ROLLOUT_ORDERS, RolloutFilters, rollout_page, rollout_row
 from migrations_app.tasks import advance_rollout, enqueue_rollout, prepare_rollout
 from migrations_app.use_cases.audit.log import actor
@@ -54,7 +54,7 @@ class RolloutQuerySerializer(PagedSerializer):
 
 
 class EventsQuerySerializer(StrictSerializer):
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_LINES, default=MOST_LINES)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MAX_LINES, default=MAX_LINES)
 
 
 class StartingSerializer(StrictSerializer):

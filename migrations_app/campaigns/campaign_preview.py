@@ -11,7 +11,7 @@ from migrations_app.campaigns.recipe import Recipe
 from migrations_app.journeys.deletions import DestroyedObject
 from migrations_app.journeys.prior_approval import AskedCheck
 
-PREVIEWER = 2
+PREVIEWER_VERSION = 2
 """Incremented if the meaning of a stored preview changes."""
 
 
@@ -125,7 +125,7 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
     waves: tuple[tuple[str, ...], ...]
     shown: tuple[MemberPreview, ...]
     author: str = ""
-    previewer: int = PREVIEWER
+    previewer: int = PREVIEWER_VERSION
 
     @property
     def digest(self) -> str:

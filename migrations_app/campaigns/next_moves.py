@@ -15,7 +15,7 @@ import msgspec
 from migrations_app.campaigns.recipe import Recipe, person_opens
 from migrations_app.campaigns.states import AT_WORK, SETTLED, CampaignState, MemberState
 
-Act = Literal[
+CampaignMoveKind = Literal[
     "prepare", "cover", "ask", "start", "resume", "note_running", "finish", "next_hop", "stop", "drop", "halt", "open",
     "complete", "wait",
 ]  # fmt: skip
@@ -29,7 +29,7 @@ HARMLESS_CAUSES = frozenset({"asked", "kill_switch", "audit"})
 """Causes of a paused journey that are no failure of it: a person, the kill switch, the audit log."""
 
 
-class JourneySeen(msgspec.Struct, frozen=True, kw_only=True):
+class JourneyFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The journey of a cluster's current hop. `differs`: codes of how it differs from what the campaign showed."""
 
     state: str
@@ -38,7 +38,7 @@ class JourneySeen(msgspec.Struct, frozen=True, kw_only=True):
     differs: tuple[str, ...] = ()
 
 
-class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
+class MemberFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster of the campaign. `wave` counts from 0; `ended_at` is when its last hop was verified.
 
     `left` is the number of hops after the current journey; `paused_with`: its journey was paused together with the
@@ -52,7 +52,7 @@ class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
     state: MemberState
     region: str = ""
     environment: str = ""
-    journey: JourneySeen | None = None
+    journey: JourneyFacts | None = None
     left: int = 0
     paused_with: bool = False
     ended_at: datetime | None = None
@@ -63,7 +63,7 @@ class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
     cause_code: str = ""
 
 
-class WaveSeen(msgspec.Struct, frozen=True, kw_only=True):
+class WaveFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One wave. `agreed`: a person opened it; `stops`: how many times a cluster of it stopped by itself."""
 
     opened: bool = False
@@ -71,14 +71,14 @@ class WaveSeen(msgspec.Struct, frozen=True, kw_only=True):
     stops: int = 0
 
 
-class CampaignSeen(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts behind the decision. `halts`: the code of what stops every campaign now, such as kill_switch;
     `window`: the change windows of the recipe are open."""
 
     state: CampaignState
     recipe: Recipe
-    members: tuple[MemberSeen, ...]
-    waves: tuple[WaveSeen, ...]
+    members: tuple[MemberFacts, ...]
+    waves: tuple[WaveFacts, ...]
     halts: str = ""
     window: bool = True
 
@@ -86,14 +86,14 @@ class CampaignSeen(msgspec.Struct, frozen=True, kw_only=True):
 class CampaignMove(msgspec.Struct, frozen=True):
     """What to do, with which cluster, and the code of the reason. `wave` is set for `open` and `wait`."""
 
-    do: Act
+    do: CampaignMoveKind
     member: str = ""
     code: str = ""
     wave: int = 0
     person: bool = False
 
 
-def next_moves(campaign: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]:
+def next_moves(campaign: CampaignFacts, *, now: datetime) -> tuple[CampaignMove, ...]:
     """Returns the moves that are due now, in order. After a move that pauses the campaign, nothing new begins."""
     results = tuple(move for member in campaign.members for move in _results_of(member))
     results_without_next_hop = tuple(move for move in results if move.do != "next_hop")
@@ -101,7 +101,7 @@ def next_moves(campaign: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, 
         return results_without_next_hop
     if campaign.halts:
         return (*results_without_next_hop, CampaignMove("halt", code=campaign.halts))
-    working = {member_seen.id for member_seen in at_work(campaign.members)}
+    working = {member_facts.id for member_facts in at_work(campaign.members)}
     failure = next(
         (move for move in results if move.do == "stop" or (move.do == "drop" and move.member in working)), None
     )
@@ -124,38 +124,38 @@ def next_moves(campaign: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, 
     return (*results, *_continued_and_begun(campaign), *_waves(campaign, now=now))
 
 
-def at_work(members: Sequence[MemberSeen]) -> tuple[MemberSeen, ...]:
+def at_work(members: Sequence[MemberFacts]) -> tuple[MemberFacts, ...]:
     """Returns the clusters that count for the limits."""
     return tuple(member for member in members if member.state in AT_WORK)
 
 
-def _results_of(member_seen: MemberSeen) -> Iterator[CampaignMove]:
+def _results_of(member_facts: MemberFacts) -> Iterator[CampaignMove]:
     """Yields what became of the journey of a cluster; recorded also while the campaign is paused."""
-    if member_seen.gone and member_seen.state not in SETTLED:
+    if member_facts.gone and member_facts.state not in SETTLED:
         # The removal of a waiting cluster is harmless; that of a cluster in work pauses the campaign.
-        yield CampaignMove("drop", member_seen.id, "cluster_gone")
+        yield CampaignMove("drop", member_facts.id, "cluster_gone")
         return
-    if member_seen.state == "done" and member_seen.lost == "reverted":
-        yield CampaignMove("stop", member_seen.id, "reverted")
+    if member_facts.state == "done" and member_facts.lost == "reverted":
+        yield CampaignMove("stop", member_facts.id, "reverted")
         return
-    if member_seen.state not in AT_WORK or member_seen.journey is None:
+    if member_facts.state not in AT_WORK or member_facts.journey is None:
         return
-    journey = member_seen.journey
-    if journey.state == "succeeded" and not member_seen.lost:
-        yield CampaignMove("next_hop" if member_seen.left else "finish", member_seen.id, "verified")
+    journey = member_facts.journey
+    if journey.state == "succeeded" and not member_facts.lost:
+        yield CampaignMove("next_hop" if member_facts.left else "finish", member_facts.id, "verified")
         return
-    if journey.state == "expired" and journey.cause_code == "no_hop" and member_seen.reached:
-        yield CampaignMove("finish", member_seen.id, "reached")
+    if journey.state == "expired" and journey.cause_code == "no_hop" and member_facts.reached:
+        yield CampaignMove("finish", member_facts.id, "reached")
         return
-    code = member_seen.lost or failure_code(journey)
-    if code and member_seen.state != "stopped":
-        yield CampaignMove("stop", member_seen.id, code)
-    elif not code and journey.state == "running" and (member_seen.state != "running" or member_seen.paused_with):
-        how = "fixed" if member_seen.state == "stopped" else "resumed" if member_seen.paused_with else "started"
-        yield CampaignMove("note_running", member_seen.id, how)
+    code = member_facts.lost or failure_code(journey)
+    if code and member_facts.state != "stopped":
+        yield CampaignMove("stop", member_facts.id, code)
+    elif not code and journey.state == "running" and (member_facts.state != "running" or member_facts.paused_with):
+        how = "fixed" if member_facts.state == "stopped" else "resumed" if member_facts.paused_with else "started"
+        yield CampaignMove("note_running", member_facts.id, how)
 
 
-def failure_code(journey: JourneySeen) -> str:
+def failure_code(journey: JourneyFacts) -> str:
     """Returns the code of the journey's failure; empty if it did not fail."""
     if journey.state == "paused" and journey.cause_code not in HARMLESS_CAUSES:
         return journey.cause_code or "journey_paused"
@@ -166,7 +166,7 @@ def failure_code(journey: JourneySeen) -> str:
     return ""
 
 
-def _continued_and_begun(campaign: CampaignSeen) -> Iterator[CampaignMove]:
+def _continued_and_begun(campaign: CampaignFacts) -> Iterator[CampaignMove]:
     """Yields the journeys that continue, and those that begin within the limits."""
     for member in campaign.members:
         if member.state in ("preparing", "asking") and member.journey is not None:
@@ -192,44 +192,44 @@ def _continued_and_begun(campaign: CampaignSeen) -> Iterator[CampaignMove]:
             yield CampaignMove("prepare", member.id)
 
 
-def _prepared(member_seen: MemberSeen, journey: JourneySeen, *, window: bool) -> Iterator[CampaignMove]:
+def _prepared(member_facts: MemberFacts, journey: JourneyFacts, *, window: bool) -> Iterator[CampaignMove]:
     if journey.state == "previewed":
         yield (
-            CampaignMove("ask", member_seen.id, journey.differs[0])
+            CampaignMove("ask", member_facts.id, journey.differs[0])
             if journey.differs
-            else CampaignMove("cover", member_seen.id)
+            else CampaignMove("cover", member_facts.id)
         )
     elif journey.state == "approved" and window:
-        yield CampaignMove("start", member_seen.id)
+        yield CampaignMove("start", member_facts.id)
 
 
 class FreePlaces:
     """How many more clusters the limits allow to begin."""
 
-    def __init__(self, campaign: CampaignSeen) -> None:
+    def __init__(self, campaign: CampaignFacts) -> None:
         self.limits = campaign.recipe.limits
         busy = at_work(campaign.members)
         self.all = len(busy)
-        self.regions = Counter(member_seen.region for member_seen in busy)
-        self.environments = Counter(member_seen.environment for member_seen in busy)
+        self.regions = Counter(member_facts.region for member_facts in busy)
+        self.environments = Counter(member_facts.environment for member_facts in busy)
 
-    def takes(self, member_seen: MemberSeen) -> bool:
+    def takes(self, member_facts: MemberFacts) -> bool:
         """Returns whether one more cluster may begin; if so, counts it."""
         limits = self.limits
         full = (
             (limits.at_once and self.all >= limits.at_once)
-            or (limits.per_region and self.regions[member_seen.region] >= limits.per_region)
-            or (limits.per_environment and self.environments[member_seen.environment] >= limits.per_environment)
+            or (limits.per_region and self.regions[member_facts.region] >= limits.per_region)
+            or (limits.per_environment and self.environments[member_facts.environment] >= limits.per_environment)
         )
         if full:
             return False
         self.all += 1
-        self.regions[member_seen.region] += 1
-        self.environments[member_seen.environment] += 1
+        self.regions[member_facts.region] += 1
+        self.environments[member_facts.environment] += 1
         return True
 
 
-def _waves(campaign: CampaignSeen, *, now: datetime) -> Iterator[CampaignMove]:
+def _waves(campaign: CampaignFacts, *, now: datetime) -> Iterator[CampaignMove]:
     """Yields the move that opens the next wave, or says what it waits for."""
     wave = next((number for number, wave_seen in enumerate(campaign.waves) if not wave_seen.opened), None)
     if wave is None:
@@ -243,13 +243,13 @@ def _waves(campaign: CampaignSeen, *, now: datetime) -> Iterator[CampaignMove]:
         yield CampaignMove("wait", code=code, wave=wave, person=code in ("person", "stops"))
 
 
-def gate(campaign: CampaignSeen, *, wave: int, now: datetime) -> str:
+def gate(campaign: CampaignFacts, *, wave: int, now: datetime) -> str:
     """Returns the code of what the wave waits for: verified, soak, stops or person; empty if it may open."""
     earlier_members = tuple(member for member in campaign.members if member.wave < wave)
-    if any(member_seen.state not in SETTLED for member_seen in earlier_members):
+    if any(member_facts.state not in SETTLED for member_facts in earlier_members):
         return "verified"
     last_end = max(
-        (member_seen.ended_at for member_seen in earlier_members if member_seen.ended_at is not None), default=None
+        (member_facts.ended_at for member_facts in earlier_members if member_facts.ended_at is not None), default=None
     )
     if last_end is not None and now - last_end < timedelta(seconds=campaign.recipe.gates.soak_seconds):
         return "soak"

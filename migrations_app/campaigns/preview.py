@@ -23,8 +23,8 @@ from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 
 MINUTES_A_NODE = 6
 """Estimated minutes from the begin of a node's drain until its pods run elsewhere."""
-MOST_REASONS = 5
-MOST_CAUSES = 50
+MAX_REASONS = 5
+MAX_CAUSES = 50
 """Causes of a warning that an approver can read; a warning with more, or with a partial list, is not accepted."""
 CHECKS_COUNTING_REPLACED_NODES = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
 """Checks whose lines of the forecast count nodes that a hop replaces; they overlap, so the largest line counts."""
@@ -127,7 +127,7 @@ def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, preview: MemberPrevie
         unknowns=sum(step.status == "unknown" for step in hop.steps),
         reasons=tuple(
             dict.fromkeys(step.summary for step in hop.steps if step.severity == "blocker" and step.status != "pass")
-        )[:MOST_REASONS],
+        )[:MAX_REASONS],
         asked=_asked(hop, steps),
         warns=tuple(_warnings(hop, steps)),
         again=tuple(done_earlier.check for done_earlier in hop.done_earlier if done_earlier.seen_again),
@@ -145,7 +145,7 @@ def _warnings(hop: RunbookHop, steps: Sequence[JourneyStep]) -> Iterator[Warning
     confirmed = {check for step in steps if step.kind == "person" for check in step.checks}
     for finding in hop.steps:
         answer = asked_check(finding)
-        is_complete = answer.whole and len(finding.evidence) <= MOST_CAUSES
+        is_complete = answer.whole and len(finding.evidence) <= MAX_CAUSES
         if finding.id in confirmed and answer.status == "fail" and is_complete and not answer.blocks:
             yield WarningShown(finding.id, finding.summary, tuple(map(_cause_text, finding.evidence)))
 

@@ -15,7 +15,7 @@ CampaignState = Literal[
     "expired",
 ]
 CAMPAIGN_STATES: tuple[CampaignState, ...] = get_args(CampaignState)
-MAY_FOLLOW: dict[CampaignState, frozenset[CampaignState]] = {
+CAMPAIGN_TRANSITIONS: dict[CampaignState, frozenset[CampaignState]] = {
     "draft": frozenset({"previewed", "expired"}),
     "previewed": frozenset({"awaiting_approval", "expired"}),
     "awaiting_approval": frozenset({"approved", "rejected", "expired"}),
@@ -32,7 +32,7 @@ UNSTARTED: frozenset[CampaignState] = frozenset({"draft", "previewed", "awaiting
 UNDER_WAY: frozenset[CampaignState] = frozenset({"running", "paused"})
 CLAIMING: frozenset[CampaignState] = frozenset({"awaiting_approval", "approved", "running", "paused"})
 """States in which a campaign claims its clusters: they cannot join another one."""
-OVER_STATES: frozenset[CampaignState] = frozenset(state for state, after in MAY_FOLLOW.items() if not after)
+OVER_STATES: frozenset[CampaignState] = frozenset(state for state, after in CAMPAIGN_TRANSITIONS.items() if not after)
 
 MemberState = Literal["waiting", "preparing", "asking", "running", "stopped", "done", "out"]
 """waiting for its turn; preparing: its journey is previewed; asking: its journey needs an approval of its own; running;
@@ -41,7 +41,7 @@ MEMBER_STATES: tuple[MemberState, ...] = get_args(MemberState)
 AT_WORK: frozenset[MemberState] = frozenset({"preparing", "asking", "running", "stopped"})
 """States that count for the limits. A stopped cluster counts, because it is halfway and a person works on it."""
 SETTLED: frozenset[MemberState] = frozenset({"done", "out"})
-MEMBER_MAY_FOLLOW: dict[MemberState, frozenset[MemberState]] = {
+MEMBER_TRANSITIONS: dict[MemberState, frozenset[MemberState]] = {
     "waiting": frozenset({"preparing", "done", "out"}),
     "preparing": frozenset({"asking", "running", "stopped", "done", "out"}),
     "asking": frozenset({"running", "stopped", "out"}),

@@ -20,8 +20,8 @@ Status = Literal["pass", "fail", "unknown", "not_applicable", "manual", "waived"
 Severity = Literal["blocker", "warning", "info"]
 WEIGHTS: tuple[Severity, ...] = ("info", "warning", "blocker")
 """In ascending order."""
-How = Literal["kubectl", "helm", "terraform", "flux", "argocd", "iam", "action"]
-HOWS: tuple[How, ...] = get_args(How)
+RemedyTool = Literal["kubectl", "helm", "terraform", "flux", "argocd", "iam", "action"]
+REMEDY_TOOLS: tuple[RemedyTool, ...] = get_args(RemedyTool)
 Phase = Literal["preflight", "iam", "crds", "controller", "resources", "workloads", "rollout", "cleanup"]
 PHASES: tuple[Phase, ...] = (
     "preflight",
@@ -105,7 +105,7 @@ class NotApplicable(CheckValue, frozen=True):
 class Remedy(CheckValue, frozen=True, kw_only=True):
     """One way to fix it. `action` names a karpdash action, only where `how` is `action`."""
 
-    how: How
+    how: RemedyTool
     text: str
     action: str = ""
     change: Change | UnsetType = UNSET
@@ -250,7 +250,7 @@ class Check:
     hops: tuple[str, ...] = EVERY
     severity_at: Mapping[str, Severity] = field(default_factory=dict)
     resolved_by: tuple[str, ...] = ()
-    remedy_tools: tuple[How, ...] = ()
+    remedy_tools: tuple[RemedyTool, ...] = ()
     """The tools for which the check itself writes remedies."""
     sources: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
@@ -312,11 +312,11 @@ class Check:
         return function
 
     @property
-    def tools(self) -> tuple[How, ...]:
+    def tools(self) -> tuple[RemedyTool, ...]:
         """The tools that remedies of the check may be written for, in the order of `How`; empty if it has no
         remedies."""
         named = {*self.remedy_tools, "action"} if self.resolved_by else {*self.remedy_tools}
-        return tuple(how for how in HOWS if how in named)
+        return tuple(how for how in REMEDY_TOOLS if how in named)
 
     def ask(self, case: CheckContext) -> tuple[JudgeResult, ...]:
         if self._judge is None:

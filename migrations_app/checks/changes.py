@@ -11,7 +11,7 @@ import msgspec
 from migrations_app.karpenter.versions import parse
 from migrations_app.manifests import JsonMap
 
-When = Literal["before", "landing", "after", "person"]
+ChangeTime = Literal["before", "landing", "after", "person"]
 """When a change is made: before the upgrade of the hop, together with it (`landing`), after it, or once a `person` has
 filled something in."""
 Propagation = Literal["background", "foreground", "orphan"]
@@ -29,7 +29,7 @@ class ChangeTarget(msgspec.Struct, frozen=True, omit_defaults=True):
 class ChangeBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     """The fields of every change. Changes are compared by content and hashable, although they hold JSON."""
 
-    when: When = "before"
+    when: ChangeTime = "before"
     what: str = ""
     """What the change does, in a few words that begin with a verb; if a tool manages the object, what to do in its
     source."""
@@ -282,7 +282,7 @@ def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change
         raise ValueError("a change changes something")
     if len(steps) == 1 and not what and not notes:
         return steps[0]
-    order: tuple[When, ...] = ("person", "before", "landing", "after")
+    order: tuple[ChangeTime, ...] = ("person", "before", "landing", "after")
     when = max((step.when for step in steps), key=order.index)
     needs = tuple(dict.fromkeys(name for step in steps for name in step.needs))
     return ChangeGroup(steps=steps, what=what, notes=notes, when=when, needs=needs)

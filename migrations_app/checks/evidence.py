@@ -10,7 +10,7 @@ from migrations_app.inventory.facts.controller import Installation
 from migrations_app.inventory.facts.delivery_sources import Values
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery, NamedObject, WholeObject
 
-LONGEST = 200
+MAX_TEXT_LENGTH = 200
 """The longest value that evidence shows, in characters."""
 POD_SPEC = "spec.template.spec"
 
@@ -22,7 +22,7 @@ def at_deployment(installation: Installation, path: str, *, seen: str, wanted: s
         namespace=installation.namespace,
         name=installation.name,
         path=path,
-        seen=seen[:LONGEST],
+        seen=seen[:MAX_TEXT_LENGTH],
         wanted=wanted,
     )
 
@@ -34,7 +34,7 @@ def at_controller(installation: Installation, path: str, *, seen: str, wanted: s
         namespace=installation.namespace,
         name=installation.name,
         path=f"{POD_SPEC}.{path}",
-        seen=seen[:LONGEST],
+        seen=seen[:MAX_TEXT_LENGTH],
         wanted=wanted,
     )
 
@@ -51,7 +51,7 @@ def at_value(values: Values, key: str, *, seen: str, wanted: str) -> Evidence:
         namespace=values.namespace,
         name=values.name,
         path=f"{values.path}.{key}",
-        seen=seen[:LONGEST],
+        seen=seen[:MAX_TEXT_LENGTH],
         wanted=wanted,
     )
 
@@ -63,7 +63,9 @@ def value_key(values: Values, row: Evidence) -> str:
 
 def at_crd(crd: CRD, path: str, *, seen: str, wanted: str) -> Evidence:
     """Evidence at a path of a CRD."""
-    return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:LONGEST], wanted=wanted)
+    return Evidence(
+        kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:MAX_TEXT_LENGTH], wanted=wanted
+    )
 
 
 def at_object(named_object: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
@@ -74,7 +76,7 @@ def at_object(named_object: NamedObject | GitOpsDelivery, path: str, *, seen: st
         namespace=named_object.namespace,
         name=named_object.name,
         path=path,
-        seen=seen[:LONGEST],
+        seen=seen[:MAX_TEXT_LENGTH],
         wanted=wanted,
     )
 

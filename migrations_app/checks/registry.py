@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from migrations_app.checks import catalogue
-from migrations_app.checks.base import EVERY, Check, How, Severity
+from migrations_app.checks.base import EVERY, Check, RemedyTool, Severity
 from migrations_app.karpenter.coverage import entries
 from migrations_app.karpenter.coverage.entry import Extent
 from migrations_app.karpenter.coverage.proofs import PROVEN
@@ -32,7 +32,7 @@ class CheckDescription(NamedTuple):
     empty if it covers none."""
 
     check: Check
-    remedies: tuple[How, ...]
+    remedies: tuple[RemedyTool, ...]
     covers: tuple[CoveredEntry, ...]
     introduced_by: str
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from migrations_app.checks import changes
-from migrations_app.checks.base import How
+from migrations_app.checks.base import RemedyTool
 
-CHART_TOOLS: tuple[How, ...] = ("helm", "terraform", "flux", "argocd")
+CHART_TOOLS: tuple[RemedyTool, ...] = ("helm", "terraform", "flux", "argocd")
 """Tools that can change the values or the version of a chart."""
-OBJECT_TOOLS: tuple[How, ...] = ("kubectl", *CHART_TOOLS)
+OBJECT_TOOLS: tuple[RemedyTool, ...] = ("kubectl", *CHART_TOOLS)
 """Tools that can change an object in the cluster, directly or in its source."""
-TOOLS_OF: Final[Mapping[type[changes.ChangeBase], tuple[How, ...]]] = {
+TOOLS_OF: Final[Mapping[type[changes.ChangeBase], tuple[RemedyTool, ...]]] = {
     changes.HelmChange: CHART_TOOLS,
     changes.ObjectPatch: OBJECT_TOOLS,
     changes.ObjectApply: OBJECT_TOOLS,

@@ -118,8 +118,8 @@ def _agent(options: argparse.Namespace) -> "Agent":
     from migrations_app.clients.agents.call_rules import AllowedCalls
     from migrations_app.clients.agents.dial_loop import Agent
     from migrations_app.clients.agents.server_link import ServerLink
-    from migrations_app.clients.alive_file import AliveFile
     from migrations_app.clients.kubernetes.limits import DEFAULT
+    from migrations_app.clients.liveness_file import LivenessFile
 
     if options.token_file is None:
         raise InvalidInput("is needed", where="--token-file")
@@ -140,7 +140,7 @@ def _agent(options: argparse.Namespace) -> "Agent":
         allowed=AllowedCalls(acts=options.act, helm_in=options.upgrade_controller),
         version=version(),
         told=_say,
-        alive=AliveFile(options.alive_file),
+        alive=LivenessFile(options.alive_file),
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 HEAD = ("NAME", "SOURCE", "STAGE", "KARPENTER", "NEXT HOP", "VERDICT", "SCANNED")
 UNREACHABLE = "unreachable"
-LARGEST = 256 * 1024 * 1024
+MAX_FILE_BYTES = 256 * 1024 * 1024
 
 
 def run(argv: list[str]) -> int:
@@ -152,9 +152,9 @@ def _samples(options: argparse.Namespace) -> int:
 def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            body = file.read(LARGEST + 1)
+            body = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise InvalidInput(f"cannot be read: {error.strerror}", where=str(path)) from None
-    if len(body) > LARGEST:
-        raise InvalidInput(f"larger than {LARGEST} bytes", where=str(path))
+    if len(body) > MAX_FILE_BYTES:
+        raise InvalidInput(f"larger than {MAX_FILE_BYTES} bytes", where=str(path))
     return body

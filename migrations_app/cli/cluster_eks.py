@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from migrations_app.use_cases.clusters.registration import Details
 
 BY = "terminal"
-LARGEST = 64 * 1024
+MAX_FILE_BYTES = 64 * 1024
 _OPTIONS = {"arn": "--eks", "cluster": "--eks", "region": "--region", "role_arn": "--role-arn", "draft": "--draft"}
 
 
@@ -157,10 +157,10 @@ def _draft_text(options: argparse.Namespace) -> str:
 
 def _read(name: str) -> bytes:
     if name == "-":
-        return sys.stdin.buffer.read(LARGEST)
+        return sys.stdin.buffer.read(MAX_FILE_BYTES)
     try:
         with Path(name).open("rb") as file:
-            return file.read(LARGEST)
+            return file.read(MAX_FILE_BYTES)
     except OSError as error:
         raise InvalidInput(f"cannot be read: {error.strerror}", where=name) from None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.objects import Options
 from migrations_app.conversion.reports.report import ConversionReport, LocatedFinding, convert_texts
-from migrations_app.manifests.reader import MOST_BYTES
+from migrations_app.manifests.reader import MAX_BYTES
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 GENERATIONS = ("v1beta1", "v1")
@@ -98,7 +98,7 @@ def _unreadable(name: str, reason: str) -> LocatedFinding:
 def _read(path: Path) -> bytes:
     # one byte more than allowed is enough to detect that it is too much
     with path.open("rb") as stream:
-        return stream.read(MOST_BYTES + 1)
+        return stream.read(MAX_BYTES + 1)
 
 
 def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, bytes]], list[LocatedFinding]]:
@@ -107,7 +107,7 @@ def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, b
     unreadable: list[LocatedFinding] = []
     for name in names:
         if name == _STDIN:
-            texts.setdefault(_STDIN, ("stdin", sys.stdin.buffer.read(MOST_BYTES + 1)))
+            texts.setdefault(_STDIN, ("stdin", sys.stdin.buffer.read(MAX_BYTES + 1)))
             continue
         paths = list(_files(name, recursive=recursive))
         if not paths:

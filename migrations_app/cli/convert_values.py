@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from migrations_app.cli.terminal import print_error, print_note, show
-from migrations_app.conversion.chart_values.files import MOST_BYTES, ValuesReport, as_json, convert_files
+from migrations_app.conversion.chart_values.files import MAX_BYTES, ValuesReport, as_json, convert_files
 from migrations_app.conversion.chart_values.table import lines
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.karpenter.versions import Release, parse
@@ -46,9 +46,9 @@ def _release(parser: argparse.ArgumentParser, *, name: str, text: str | None) ->
 
 def _read(name: str) -> tuple[str, bytes]:
     if name == _STDIN:
-        return "stdin", sys.stdin.buffer.read(MOST_BYTES + 1)
+        return "stdin", sys.stdin.buffer.read(MAX_BYTES + 1)
     with Path(name).open("rb") as stream:
-        return name, stream.read(MOST_BYTES + 1)
+        return name, stream.read(MAX_BYTES + 1)
 
 
 def _line(finding: ConversionFinding) -> str:

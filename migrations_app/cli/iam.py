@@ -14,7 +14,7 @@ from migrations_app.iam.requirements.features import ASSUMED, Feature
 from migrations_app.iam.requirements.gaps import BoundaryAnswer, Gap, GapReport
 from migrations_app.iam.requirements.output import NEWEST_MODULE, REMEDY_FORMS, remedy, removal_lines
 from migrations_app.iam.requirements.remedies import removable
-from migrations_app.iam.templates import MOST_BYTES, policy_texts
+from migrations_app.iam.templates import MAX_TEMPLATE_BYTES, policy_texts
 from migrations_app.readiness.missing_rows import require_rows
 
 
@@ -129,7 +129,7 @@ def _read(path: str) -> tuple[IamPolicy, ...]:
 
 def _content(path: str) -> bytes:
     try:
-        return beginning(Path(path), MOST_BYTES + 1)
+        return beginning(Path(path), MAX_TEMPLATE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InvalidPolicy(f"cannot be read: {reason}", where=path) from error

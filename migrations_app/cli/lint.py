@@ -10,7 +10,7 @@ from migrations_app.conversion.source_lint import lint_texts
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import releases
 from migrations_app.karpenter.versions import Release, parse, parse_minor
-from migrations_app.manifests.reader import MOST_BYTES
+from migrations_app.manifests.reader import MAX_BYTES
 from migrations_app.readiness.outputs.plain import plain
 
 
@@ -49,7 +49,7 @@ def _release(text: str) -> Release:
 def _texts(files: list[Path]) -> Iterator[tuple[str, bytes]]:
     for path in files:
         try:
-            yield str(path), beginning(path, MOST_BYTES + 1)
+            yield str(path), beginning(path, MAX_BYTES + 1)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None

@@ -41,7 +41,7 @@ def _create(options: argparse.Namespace) -> int:
     from migrations_app.use_cases.accounts import management
 
     with transaction.atomic():
-        password = management.make_account(options.name, person=None)
+        password = management.create_account(options.name, person=None)
         if options.admin:
             management.grant_role(management.RoleGrant(role="admin", person=options.name), person=None)
     print_note(f"{options.name} signs in with this password once, and chooses another; it is not shown again:")

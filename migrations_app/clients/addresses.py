@@ -123,7 +123,7 @@ def _binds_everything() -> bool:
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]
 
-MOST_ADDRESSES = 32
+MAX_ADDRESSES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +250,7 @@ def resolve(
     Raises AddressRefused; Unreachable if the name does not resolve; TimedOut.
     """
     ends = time.monotonic() + seconds
-    addresses = tuple(dict.fromkeys(_resolve_in_time(host, port, seconds=seconds, resolver=resolver)))[:MOST_ADDRESSES]
+    addresses = tuple(dict.fromkeys(_resolve_in_time(host, port, seconds=seconds, resolver=resolver)))[:MAX_ADDRESSES]
     if not addresses:
         raise Unreachable("the server's name does not resolve", code="unknown_host")
     for address in addresses:

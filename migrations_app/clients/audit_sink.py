@@ -12,7 +12,7 @@ from migrations_app.clients.http import CallBounds, deliver
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import TimedOut, Unreachable
 
-SECONDS = 2.0
+TIMEOUT_SECONDS = 2.0
 _NO_TOKEN = Secret("")
 _stuck: dict[str, threading.Thread] = {}
 """Writer threads that did not return in time, by path: a later write to that path fails at once instead of waiting."""
@@ -31,7 +31,7 @@ class Sinks:
         return tuple(target for target in (f"file:{self.file}" if self.file else "", self.url) if target)
 
 
-def append(path: str, lines: bytes, *, seconds: float = SECONDS) -> None:
+def append(path: str, lines: bytes, *, seconds: float = TIMEOUT_SECONDS) -> None:
     """Appends the lines and syncs them to disk. Raises Unreachable, or TimedOut if the disk hangs."""
     if path in _stuck and _stuck[path].is_alive():
         raise TimedOut("writing the file timed out, and is still blocked")
@@ -71,7 +71,7 @@ def _write_all(descriptor: int, lines: bytes) -> None:
         os.fsync(descriptor)
 
 
-def post(url: str, lines: bytes, *, token: Secret, reach: OutboundPolicy, seconds: float = SECONDS,
+def post(url: str, lines: bytes, *, token: Secret, reach: OutboundPolicy, seconds: float = TIMEOUT_SECONDS,
          resolver: Resolver = ask_resolver) -> None:  # fmt: skip
     """Sends the lines; any 2xx status means received. Raises ReadError."""
     bounds = CallBounds(server="audit sink", reach=reach, ends=time.monotonic() + seconds, resolver=resolver)

@@ -13,8 +13,8 @@ from migrations_app.clients.http import CallBounds, send
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, InvalidResponse, ServerFailed
 
-SECONDS = 10.0
-MOST_BYTES = 512 * 1024
+TIMEOUT_SECONDS = 10.0
+MAX_BYTES = 512 * 1024
 WELL_KNOWN = "/.well-known/openid-configuration"
 FORM = "application/x-www-form-urlencoded"
 
@@ -102,7 +102,9 @@ def _address(document: Mapping[str, Any], name: str, *, issuer: str) -> str:
 def _fetch(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, str] | None = None) -> dict[str, Any]:
     # The settings take plain http for loopback addresses alone, and the client refuses it for others.
     policy = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
-    bounds = CallBounds(server="identity provider", reach=policy, ends=time.monotonic() + SECONDS, most=MOST_BYTES)
+    bounds = CallBounds(
+        server="identity provider", reach=policy, ends=time.monotonic() + TIMEOUT_SECONDS, most=MAX_BYTES
+    )
     headers = {"Accept": "application/json", "User-Agent": "karpdash"} | ({"Content-Type": FORM} if form else {})
     answer = send(method, url, bounds=bounds, headers=headers, body=urlencode(form).encode() if form else None)
     if answer.status != 200:

@@ -24,9 +24,9 @@ from migrations_app.errors import (
 )
 
 ROOT: Final = "/api/v1/"
-SECONDS = 60.0
-LARGEST: Final = 64 * 1024 * 1024
-PAGE: Final = 200
+TIMEOUT_SECONDS = 60.0
+MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
+PAGE_SIZE: Final = 200
 _REFUSALS: Final[Mapping[int, type[KarpdashError]]] = {
     401: Unauthorized,
     403: Forbidden,
@@ -61,7 +61,7 @@ class KarpdashServer:
 
     def rows(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
         """Every row of a list, page after page."""
-        page_query = {**(query or {}), "limit": str(PAGE)}
+        page_query = {**(query or {}), "limit": str(PAGE_SIZE)}
         while True:
             page = self.one(path, page_query)
             results, next_url = page.get("results"), page.get("next")
@@ -91,8 +91,8 @@ class KarpdashServer:
         bounds = CallBounds(
             server=self._name,
             reach=OutboundPolicy(allow_loopback=True),
-            ends=time.monotonic() + SECONDS,
-            most=LARGEST,
+            ends=time.monotonic() + TIMEOUT_SECONDS,
+            most=MAX_RESPONSE_BYTES,
             any_status=True,
         )
         sent = {"Authorization": f"Bearer {self._token.reveal()}", "Accept": "*/*", **(headers or {})}

@@ -19,7 +19,7 @@ from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resol
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput, ServerFailed, TimedOut, TlsRefused, Unreachable
 
-SECONDS = 15.0
+TIMEOUT_SECONDS = 15.0
 MAX_REPLY_BYTES = 65_536
 """Bytes that the server may send in one session."""
 PORTS = {"smtp": 587, "smtps": 465}
@@ -69,7 +69,7 @@ def send(
     mail: Mail,
     *,
     reach: OutboundPolicy,
-    seconds: float = SECONDS,
+    seconds: float = TIMEOUT_SECONDS,
     resolver: Resolver = ask_resolver,
 ) -> None:
     """Sends the mail to all recipients at once. Nothing of the server's responses is kept.
@@ -154,7 +154,7 @@ class _Connection(smtplib.SMTP):
 
     def __init__(self, server: MailServer, address: str, *, deadline: _Deadline) -> None:
         self._server, self._address, self._deadline = server, address, deadline
-        super().__init__(server.host, server.port, local_hostname="karpdash", timeout=SECONDS)
+        super().__init__(server.host, server.port, local_hostname="karpdash", timeout=TIMEOUT_SECONDS)
 
     def _get_socket(self, _host: str, port: int, timeout: float) -> socket.socket:
         plain = self._deadline.watch(socket.create_connection((self._address, port), timeout))

@@ -181,7 +181,7 @@ def _to_jira(target: ServiceTarget, message: ServiceMessage, *, reach: OutboundP
     bounds = CallBounds(
         server="webhook",
         reach=reach,
-        ends=time.monotonic() + webhooks.SECONDS,
+        ends=time.monotonic() + webhooks.TIMEOUT_SECONDS,
         most=MAX_SEARCH_BYTES,
         any_status=True,
         resolver=resolver,

@@ -4,20 +4,20 @@ import hmac
 import re
 from typing import NoReturn
 
-from migrations_app.redaction import replace
+from migrations_app.redaction import replace_secrets
 
-LONGEST = 300
+MAX_LENGTH = 300
 _SPACES = re.compile(r"\s+")
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c")
 
 
-def clean(text: str, *, longest: int = LONGEST) -> str:
+def clean(text: str, *, longest: int = MAX_LENGTH) -> str:
     """The text on one line, shortened, with control characters as U+FFFD and anything that looks like a credential
     removed.
     """
     flat = _SPACES.sub(" ", text[: 4 * longest]).strip()
     visible = "".join(char if char.isprintable() and char not in _DIRECTIONS else "\ufffd" for char in flat)
-    safe = replace(visible)
+    safe = replace_secrets(visible)
     return safe if len(safe) <= longest else safe[: longest - 1] + "…"
 
 

@@ -11,8 +11,8 @@ from migrations_app.clients.http import CallBounds, deliver
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
 
-SECONDS = 10.0
-LONGEST = 2000
+TIMEOUT_SECONDS = 10.0
+MAX_URL_LENGTH = 2000
 
 
 def read_address(url: str) -> SplitResult:
@@ -22,7 +22,7 @@ def read_address(url: str) -> SplitResult:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         raise InvalidInput("is not a URL", where="target", code="bad_target") from None
-    plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url and len(url) <= LONGEST
+    plain = url.isascii() and url.isprintable() and " " not in url and "\\" not in url and len(url) <= MAX_URL_LENGTH
     if not plain or not host or port == 0 or parts.scheme != "https" or "@" in parts.netloc or parts.fragment:
         raise InvalidInput("must be https://host/path", where="target", code="bad_target")
     return parts
@@ -33,7 +33,7 @@ def post(
 ) -> None:
     """Sends the body; any 2xx status means received. Raises InvalidInput for the URL, and ReadError."""
     read_address(url)
-    bounds = CallBounds(server="webhook", reach=reach, ends=time.monotonic() + SECONDS, resolver=resolver)
+    bounds = CallBounds(server="webhook", reach=reach, ends=time.monotonic() + TIMEOUT_SECONDS, resolver=resolver)
     deliver(url, body, bounds=bounds, headers={"User-Agent": "karpdash", **headers})
 
 

@@ -37,7 +37,7 @@ from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, Unseen
 from migrations_app.readiness.report import CollectResult, PartLine
 from migrations_app.readiness.stage import detect_running_release
 
-PARALLEL = 4
+MAX_CONCURRENT_READS = 4
 """Number of parts read concurrently: few, because IAM throttles early."""
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 AGENT = "eks-pod-identity-agent"
@@ -91,7 +91,7 @@ def _parts(reading: AwsReading, releases: Sequence[str]) -> dict[str, Any]:
         "instances": lambda: Seen(reading.api.tagged_instances()),
         **capacity_jobs(reading),
     }
-    with ThreadPoolExecutor(PARALLEL, thread_name_prefix="aws") as pool:
+    with ThreadPoolExecutor(MAX_CONCURRENT_READS, thread_name_prefix="aws") as pool:
         parts = dict(zip(jobs, pool.map(part, jobs.values()), strict=True))
     parts["node_roles"] = part(lambda: node_roles(reading, parts["instance_profiles"]))
     parts["aws_auth"] = auth_rows(reading.inventory.aws_auth)

@@ -17,7 +17,7 @@ from migrations_app.inventory.parts import Part, Seen, Unseen
 from migrations_app.karpenter.vcpu_quotas import is_instance_type
 
 CAPACITY_PARTS = ("subnets", "quotas", "reservations", "offerings")
-MOST_TYPES = 300
+MAX_TYPES = 300
 """Maximum number of instance types for which offerings are read."""
 
 
@@ -49,8 +49,8 @@ def _offerings(reading: AwsReading) -> Part[InstanceOffering]:
         return reading.inventory.nodes
     every = {node.instance_type for node in ownership(reading.inventory).nodes if node.owner in OWNERS}
     types = sorted(filter(is_instance_type, every))
-    if len(types) > MOST_TYPES:
-        return Unseen("too_large", f"the nodes have more than {MOST_TYPES} instance types")
+    if len(types) > MAX_TYPES:
+        return Unseen("too_large", f"the nodes have more than {MAX_TYPES} instance types")
     return Seen(reading.api.offerings(types) if types else ())
 
 

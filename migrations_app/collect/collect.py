@@ -21,7 +21,7 @@ from migrations_app.inventory.parts import NOT_CONVERTED, Behind, Part, Seen, Un
 from migrations_app.inventory.struct_types import build_structs
 from migrations_app.readiness.report import CollectResult, PartLine
 
-PARALLEL = 4
+MAX_CONCURRENT_READS = 4
 """Concurrent list requests: enough to hide latency, few enough for an API server under load."""
 
 DOCUMENTS = "documents"
@@ -115,7 +115,7 @@ def collect(
 def thread_pool() -> Iterator[ThreadPoolExecutor]:
     """A small thread pool. On exit, running reads are not waited for."""
     build_structs()
-    pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")
+    pool = ThreadPoolExecutor(MAX_CONCURRENT_READS, thread_name_prefix="part")
     try:
         yield pool
     finally:

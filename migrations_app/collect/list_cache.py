@@ -24,19 +24,19 @@ from migrations_app.errors import ReadError
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Part, Seen, is_whole
 
-LEAST: Final = 2000
+MIN_OBJECTS: Final = 2000
 """Minimum number of objects for a proof: a shorter list is read as fast."""
-LONGEST: Final = timedelta(days=1)
+MAX_LIST_AGE: Final = timedelta(days=1)
 """After a day the whole list is read despite any proof: a restored database may count versions anew."""
-MOST_PAUSES: Final = 23
+MAX_PAUSES: Final = 23
 """Maximum number of scans in a row without a proof, after proofs that failed repeatedly."""
-WAITS: Final = (3, 12)
+WATCH_SECONDS: Final = (3, 12)
 """Minimum and maximum seconds of a watch. Bookmarks come two seconds before its end."""
-SHARE: Final = 8
+WATCH_TIME_DIVISOR: Final = 8
 """A watch lasts an eighth of the time that reading the list took."""
-SPARE: Final = 10
+PROOF_SECONDS: Final = 10
 """Seconds that a proof may take besides its watch. Afterwards there has to be time left to read the list twice."""
-MOMENT: Final = "%Y-%m-%dT%H:%M:%SZ"
+TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
 _READ_BY: Final = ("clients/kubernetes", "inventory", "karpenter", "collect")
 """The source folders that affect a part: after a change in them, stored parts are not used."""
 _DECODERS: Final[Mapping[str, "msgspec.json.Decoder[Seen[Any]]"]] = {
@@ -77,7 +77,7 @@ class PartMemory:
     bound: str
     now: datetime
     kept: Mapping[str, KeptPart] = field(default_factory=dict)
-    least: int = LEAST
+    least: int = MIN_OBJECTS
     fresh: dict[str, KeptPart] = field(default_factory=dict)
     """Only parts that differ from `kept`."""
     proven: dict[str, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class PartMemory:
             self._keep(name, msgspec.structs.replace(known, misses=0))
             return {name: part}
         misses = known.misses + 1 if asks else known.misses
-        pauses = min(2**misses - 2, MOST_PAUSES) if asks else max(known.pauses - 1, 0)
+        pauses = min(2**misses - 2, MAX_PAUSES) if asks else max(known.pauses - 1, 0)
         started, noting = time.monotonic(), replace(reading, noted=[])
         try:
             parts = job.read(noting)
@@ -115,12 +115,12 @@ class PartMemory:
     def _is_worth_a_proof(self, known: KeptPart, job: Job, *, reading: Reading) -> bool:
         if not known.body or job.lists is None:
             return False
-        if time.monotonic() + _watch_seconds(known) + SPARE + 2 * known.seconds > reading.ends:
+        if time.monotonic() + _watch_seconds(known) + PROOF_SECONDS + 2 * known.seconds > reading.ends:
             return False
         age = self.now - datetime.fromisoformat(known.read_at)
         resources = reading.candidates(job.lists)
         same = len(resources) == 1 and known.key == self._key(resources[0], reading)
-        return same and timedelta(0) <= age < LONGEST
+        return same and timedelta(0) <= age < MAX_LIST_AGE
 
     def _is_proven(self, known: KeptPart, job: Job, *, reading: Reading) -> bool:
         resource = reading.resource(job.lists) if job.lists else None
@@ -140,7 +140,7 @@ class PartMemory:
             return KeptPart()
         return KeptPart(
             key=self._key(list_note.resource, reading),
-            read_at=self.now.strftime(MOMENT),
+            read_at=self.now.strftime(TIME_FORMAT),
             version=list_note.version,
             count=part.count,
             body=msgspec.json.encode(part),
@@ -153,8 +153,8 @@ class PartMemory:
 
 
 def _watch_seconds(known: KeptPart) -> int:
-    least, most = WAITS
-    return max(least, min(most, int(known.seconds / SHARE) + 2))
+    least, most = WATCH_SECONDS
+    return max(least, min(most, int(known.seconds / WATCH_TIME_DIVISOR) + 2))
 
 
 def _opened(name: str, body: bytes) -> Seen[Any] | None:

@@ -1,20 +1,16 @@
 """Reads the controller's RBAC and network policies, and Karpenter's CRDs."""
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
 
 from migrations_app.clients.kubernetes.api import ListPage
 from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repeated
 from migrations_app.errors import NotServed
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.objects import cluster as rules
-from migrations_app.inventory.objects.karpenter import CRD, NamedObject
+from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.inventory.parse import read_crd
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
-
-N = TypeVar("N", bound=NamedObject)
-
 
 EVERY_ACCOUNT = "system:serviceaccounts"
 """The group of all service accounts; the group of one namespace has the namespace after a colon."""

@@ -22,14 +22,14 @@ from migrations_app.inventory.parts import OtherVersion, Part, Seen, UnparsableO
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
-RESTARTS = 2
+MAX_RESTARTS = 2
 """How often a list is restarted after its resource version expired (K11)."""
 HOME_NAMESPACES = ("karpenter", "kube-system")
 """Default namespaces of the Helm charts; used if no controller was found."""
 
 MAY_BE_CONVERSION = (CONVERSION_FAILED, STORED_VERSION_GONE, ServerFailed.code)
 """Codes after which another version of a Karpenter kind is tried; an overloaded server is not tried again."""
-DETAIL = 500
+MAX_DETAIL_LENGTH = 500
 """Maximum characters kept of the server's message."""
 
 N = TypeVar("N", bound=o.NamedObject)
@@ -99,7 +99,7 @@ class Reading:
 
     def each_page(self, resource: Resource, begin: Callable[[], Callable[[ListPage], None]]) -> None:
         """Passes every page to the function that `begin` returns. Starts again if the resource version expires."""
-        for attempt in range(RESTARTS + 1):
+        for attempt in range(MAX_RESTARTS + 1):
             take, version = begin(), ""
             try:
                 for page in self.api.pages(resource):
@@ -110,7 +110,7 @@ class Reading:
                     self.noted.append(ListNote(resource, version))
                 return
             except Expired:
-                if attempt == RESTARTS:
+                if attempt == MAX_RESTARTS:
                     raise
 
     def whole(self, kind: Kind, projection: type[N], **narrow: Any) -> Seen[N]:  # noqa: ANN401 - as `resource`
@@ -141,7 +141,8 @@ class Reading:
             except ReadError:
                 continue
             return replace(
-                seen, other_version=OtherVersion(resource.group_version, reason.code, reason.message[:DETAIL])
+                seen,
+                other_version=OtherVersion(resource.group_version, reason.code, reason.message[:MAX_DETAIL_LENGTH]),
             )
         raise reason
 

@@ -63,17 +63,17 @@ def placeholder_paths(value: Plain, path: FieldPath = ()) -> Iterator[FieldPath]
 
 
 _SIZE: Final = re.compile(r"(?P<number>[1-9]\d{0,4})(?P<unit>Gi|G|Ti|T)", re.ASCII)
-_MOST: Final = {"Gi": 59000, "G": 64000, "Ti": 58, "T": 64}
+_MAX_SIZES: Final = {"Gi": 59000, "G": 64000, "Ti": 58, "T": 64}
 _TEBIBYTE_ENDS: Final = 7  # the CRD's pattern accepts 10-17, 20-27 ... 50-57 and 58 above nine
 
 
 def accepted_size(text: str) -> bool:
     """True if the CRDs of 0.37 and later accept this volume size."""
     match = _SIZE.fullmatch(text)
-    if match is None or int(match["number"]) > _MOST[match["unit"]]:
+    if match is None or int(match["number"]) > _MAX_SIZES[match["unit"]]:
         return False
     number = int(match["number"])
-    return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MOST["Ti"]
+    return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MAX_SIZES["Ti"]
 
 
 def _with_served_sizes(devices: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -15,8 +15,8 @@ from migrations_app.conversion.node_template import CLASS_API, class_from_spec
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, filled, free_name, manifest, spec_of
 from migrations_app.conversion.schema import shown
 
-MOST_IN_BETA: Final = 30
-MOST_IN_V1: Final = 100  # aws/karpenter-provider-aws@v1.0.14:pkg/apis/crds/karpenter.sh_nodepools.yaml
+MAX_IN_BETA: Final = 30
+MAX_IN_V1: Final = 100  # aws/karpenter-provider-aws@v1.0.14:pkg/apis/crds/karpenter.sh_nodepools.yaml
 
 ConvertedRequirement = dict[str, Any]
 
@@ -64,7 +64,7 @@ def check_count(
     requirements: list[ConvertedRequirement], path: FieldPath, *, notes: FindingCollector, v1: bool
 ) -> None:
     """Adds a finding if v1, or the first v1beta1, would refuse the number of requirements."""
-    most, api = (MOST_IN_V1, "v1") if v1 else (MOST_IN_BETA, "v1beta1 of 0.32")
+    most, api = (MAX_IN_V1, "v1") if v1 else (MAX_IN_BETA, "v1beta1 of 0.32")
     if len(requirements) > most:
         notes.add("too-many-terms", path, what=f"{len(requirements)} requirements; {api} accepts {most}")
 

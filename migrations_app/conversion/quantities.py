@@ -16,7 +16,7 @@ _UNITS: Final = {
     "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
 }  # fmt: skip
 _SECOND: Final = 10**9
-_LONGEST: Final = 64
+_MAX_LENGTH: Final = 64
 # aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter.sh_nodepools.yaml: whole hours, minutes, seconds
 _SERVED: Final = re.compile(r"(?:\d+[smh])+", re.ASCII)
 
@@ -26,7 +26,7 @@ def nanoseconds(text: str) -> int | None:
     sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text[1:] if text[:1] == "+" else text)
     if rest == "0":
         return 0
-    if not rest or len(rest) > _LONGEST:
+    if not rest or len(rest) > _MAX_LENGTH:
         return None
     total = position = 0
     while position < len(rest):

@@ -30,7 +30,7 @@ _SCHEDULE: Final = re.compile(
     r"\A@(annually|yearly|monthly|weekly|daily|midnight|hourly)|^.+\s.+\s.+\s.+\s.+", re.ASCII | re.MULTILINE
 )
 _WINDOW: Final = re.compile(r"([0-9]+(h|m)|[0-9]+h[0-9]+m)(0s)?", re.ASCII)
-_MOST_BUDGETS: Final = 50
+_MAX_BUDGETS: Final = 50
 _QUALIFIED: Final = re.compile(
     r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
     re.ASCII,
@@ -208,8 +208,8 @@ def _volume_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
 
 def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
     path: FieldPath = ("spec", "disruption", "budgets")
-    if len(budgets) > _MOST_BUDGETS:
-        yield CrdRefusal(REFUSED, path, f"{len(budgets)} budgets; the API accepts {_MOST_BUDGETS}")
+    if len(budgets) > _MAX_BUDGETS:
+        yield CrdRefusal(REFUSED, path, f"{len(budgets)} budgets; the API accepts {_MAX_BUDGETS}")
     for index, budget in enumerate(budgets):
         at = (*path, index)
         nodes, schedule, duration = (budget.get(name) for name in ("nodes", "schedule", "duration"))

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from migrations_app.conversion.findings import FieldPath, FindingCollector
 
-MOST_TERMS: Final = 30
-MOST_TAGS: Final = 20
+MAX_TERMS: Final = 30
+MAX_TAGS: Final = 20
 _ABSURD: Final = 1000  # a product of comma lists beyond this is a mistake
 
 _IDS: Final = ("aws-ids", "aws::ids")
@@ -91,10 +91,10 @@ def _filter_terms(
 
 
 def _check_size(every_term: list[SelectorTerm], path: FieldPath, *, notes: FindingCollector) -> None:
-    if len(every_term) > MOST_TERMS:
-        notes.add("too-many-terms", path, what=f"{len(every_term)} terms; the API accepts {MOST_TERMS}")
-    if any(len(term.get("tags", ())) > MOST_TAGS for term in every_term):
-        notes.add("too-many-terms", path, what=f"a term has more than the {MOST_TAGS} tags that the API accepts")
+    if len(every_term) > MAX_TERMS:
+        notes.add("too-many-terms", path, what=f"{len(every_term)} terms; the API accepts {MAX_TERMS}")
+    if any(len(term.get("tags", ())) > MAX_TAGS for term in every_term):
+        notes.add("too-many-terms", path, what=f"a term has more than the {MAX_TAGS} tags that the API accepts")
 
 
 def network_terms(

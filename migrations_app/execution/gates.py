@@ -13,7 +13,7 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import all_hold
-from migrations_app.actions.delivery_gate import DeliverySeen, delivery_seen
+from migrations_app.actions.delivery_gate import DeliveryStatus, delivery_status
 from migrations_app.actions.gate import (
     BlockedEviction,
     ClusterCounters,
@@ -29,7 +29,7 @@ from migrations_app.actions.states import GATE, Position, batch_of
 from migrations_app.actions.targets.nodes import PROTECTING, STAYS_WITH_NODE
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed, ReadError
-from migrations_app.execution.controller_seen import controller_seen
+from migrations_app.execution.controller_status import controller_status
 from migrations_app.execution.interface import Execution, RolloutHalted
 from migrations_app.inventory.facts.controller import ZONE
 from migrations_app.inventory.facts.node_claims import moment
@@ -41,11 +41,11 @@ from migrations_app.karpenter.kinds import CORE_GROUP
 from migrations_app.manifests.natural_order import natural
 
 T = TypeVar("T")
-MOST_BLOCKED = 50
-MOST_DRAINED = 20
+MAX_BLOCKED = 50
+MAX_DRAINED = 20
 """Maximum number of nodes whose pods are read at a time, so that it costs few requests."""
-MOST_NAMED = 10
-MOST_MARKED = 400
+MAX_NAMED = 10
+MAX_MARKED = 400
 """Maximum number of nodes that the run page draws, so that the row stays small."""
 PENDING = "status.phase=Pending"
 
@@ -164,21 +164,21 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         oldest_pending_seconds=None if pending is None else _oldest(pending, now),
         unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
         draining_nodes=None if nodes is None else sum(node.drains for node in nodes),
-        pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_NAMED]),
-        blocked=tuple(islice(_blocked(writer, on_nodes), MOST_BLOCKED)),
+        pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MAX_NAMED]),
+        blocked=tuple(islice(_blocked(writer, on_nodes), MAX_BLOCKED)),
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.display_name for target in (gate.gone if gate else ()) if _exists(writer, target)),
-        controller=controller_seen(writer, gate.controller) if gate and gate.controller else None,
+        controller=controller_status(writer, gate.controller) if gate and gate.controller else None,
         delivery=_delivery(writer, gate.delivery.target) if gate and gate.delivery else None,
-        nodes=marks[:MOST_MARKED],
-        nodes_rest=len(marks[MOST_MARKED:]),
+        nodes=marks[:MAX_MARKED],
+        nodes_rest=len(marks[MAX_MARKED:]),
     )
 
 
-def _delivery(writer: Writer, target: ObjectTarget) -> DeliverySeen | None:
+def _delivery(writer: Writer, target: ObjectTarget) -> DeliveryStatus | None:
     """The status of the delivery object; None if it could not be read."""
     try:
-        return delivery_seen(writer.read(target))
+        return delivery_status(writer.read(target))
     except ReadError:
         return None
 
@@ -254,7 +254,7 @@ def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
     legacy = gate is not None and gate.no_legacy_nodes
     later = [node for node in nodes if not node.deleting and (node.name in waited or (legacy and node.legacy))]
     going = [node for node in nodes if node.deleting]
-    return [node.name for node in (*going, *later)][:MOST_DRAINED]
+    return [node.name for node in (*going, *later)][:MAX_DRAINED]
 
 
 def _pods_by_node(writer: Writer, names: list[str]) -> dict[str, list[_Pod]]:
@@ -373,9 +373,9 @@ def _gate_text(decision: GateDecision, now: ClusterCounters) -> str:
     """The gate's reasons, and which pods are blocked by which budget (R23)."""
     lines = [
         f"{eviction.namespace}/{eviction.pod} on {eviction.node} is held by {eviction.by}"
-        for eviction in now.blocked[:MOST_NAMED]
+        for eviction in now.blocked[:MAX_NAMED]
     ]
-    more = len(now.blocked) - MOST_NAMED
+    more = len(now.blocked) - MAX_NAMED
     return "; ".join((*decision.reasons, *lines, *((f"and {more} more pods are held",) if more > 0 else ())))
 
 

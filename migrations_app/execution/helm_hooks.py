@@ -6,20 +6,20 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions.conditions import value_at
-from migrations_app.actions.helm.request import HelmDoing, HelmRequest
+from migrations_app.actions.helm.request import HelmOperation, HelmRequest
 from migrations_app.clients.helm.records import ReleaseRecord
 from migrations_app.clients.helm.relay_rules import RelayedRequest
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.clients.kubernetes.writer import as_dry_run, write_result
 from migrations_app.errors import InvalidInput
 
-EVENTS: dict[HelmDoing, tuple[str, ...]] = {
+EVENTS: dict[HelmOperation, tuple[str, ...]] = {
     "upgrade": ("pre-upgrade", "post-upgrade"),
     "rollback": ("pre-rollback", "post-rollback"),
 }
 
 
-def hook_requests(transport: Transport, record: ReleaseRecord, *, doing: HelmDoing) -> tuple[HelmRequest, ...]:
+def hook_requests(transport: Transport, record: ReleaseRecord, *, doing: HelmOperation) -> tuple[HelmRequest, ...]:
     """The requests with which the hooks of that run create and delete objects. Raises InvalidInput if the server
     refuses one, ReadError.
     """

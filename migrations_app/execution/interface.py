@@ -16,7 +16,7 @@ from migrations_app.actions.states import JournalEntry, Position
 from migrations_app.errors import Conflict
 
 HOUR = timedelta(hours=1)
-COUNTED = "delete"
+COUNTED_VERB = "delete"
 """The verb that the hourly limit counts: deletions cost capacity and cannot be undone."""
 
 
@@ -132,7 +132,9 @@ class Execution(Protocol):
     def report_waiting(self, words: str) -> bool:
         """Stores what the rollout waits for. Always returns False, "no progress"."""
 
-    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
+    def record_intent(
+        self, step: Step, *, change: PlannedRequest, object_version: ObjectVersion, body_digest: str
+    ) -> Intent:
         """Commits the intent of a request (A19). Raises if it must not be sent."""
 
     def record_outcome(self, attempt_id: int, outcome: AttemptOutcome) -> None:

@@ -97,7 +97,7 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
         if document is not None:
             read[change.target] = document
         again = change.target.path in touched
-        tied.append(_tie(step, document, again=again))
+        tied.append(_object_version(step, document, again=again))
         if change.verb == "helm":
             continue  # its preview is the proof and the diff
         if again or _waits_for_crd(change, touched):
@@ -115,7 +115,7 @@ def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
             raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
 
 
-def _tie(step: Step, document: JsonMap | None, *, again: bool) -> Step:
+def _object_version(step: Step, document: JsonMap | None, *, again: bool) -> Step:
     """The step with the digest of the fields that it depends on.
 
     A step planned from an older read is refused, since it would overwrite a change made in between. A later step on the

@@ -54,11 +54,11 @@ def refuse_other_cluster(work: Execution, writer: Writer) -> None:
         raise RolloutHalted("other_cluster", "another cluster answers at this address", state="needs_attention")
 
 
-CONFLICTS = 5
+MAX_CONFLICTS = 5
 """How often a step is tried again after a concurrent write to its object (A18)."""
 DEADLINE_SECONDS = 30.0
-SPARE_SECONDS = 5.0
-LONGEST_PAUSE = 30.0
+MARGIN_SECONDS = 5.0
+MAX_RETRY_PAUSE = 30.0
 
 
 def make_request(work: Execution, writer: Writer, *, position: Position) -> bool:
@@ -90,23 +90,23 @@ def make_request(work: Execution, writer: Writer, *, position: Position) -> bool
     if why := _object_difference(step, read) or _source_difference(step, writer):
         return _skip_or_halt(work, step, why=why)
     _refuse_endless(work, position)
-    return _send_request(work, writer, position=position, tie=ObjectVersion.of(read))
+    return _send_request(work, writer, position=position, object_version=ObjectVersion.of(read))
 
 
-def _send_request(work: Execution, writer: Writer, *, position: Position, tie: ObjectVersion) -> bool:
+def _send_request(work: Execution, writer: Writer, *, position: Position, object_version: ObjectVersion) -> bool:
     step, change = position.step, position.step.change
     if change is None:
         raise AssertionError("a step without a change sends nothing")
-    body = request_body(change, tie, own=_own_marks(work))
-    work.refuse_short_lease(DEADLINE_SECONDS + SPARE_SECONDS)
+    body = request_body(change, object_version, own=_own_marks(work))
+    work.refuse_short_lease(DEADLINE_SECONDS + MARGIN_SECONDS)
     work.reached("before_intent")
-    intent = work.record_intent(step, change=change, tie=tie, body_digest=digest_of(body))
+    intent = work.record_intent(step, change=change, object_version=object_version, body_digest=digest_of(body))
     began = time.monotonic()
     work.reached("after_intent")
-    if time.monotonic() - began > SPARE_SECONDS:
+    if time.monotonic() - began > MARGIN_SECONDS:
         # The process was suspended after the intent: another worker may be settling it. Nothing was sent yet.
         raise LeaseLost("the worker stalled between the intent and its request")
-    sent = _send(work, writer, position=position, tie=tie, intent=intent)
+    sent = _send(work, writer, position=position, object_version=object_version, intent=intent)
     work.reached("after_send")
     return _record_response(work, step, sent=sent, intent=intent)
 
@@ -116,13 +116,13 @@ def _own_marks(work: Execution) -> dict[str, str]:
 
 
 def _send(
-    work: Execution, writer: Writer, *, position: Position, tie: ObjectVersion, intent: Intent
+    work: Execution, writer: Writer, *, position: Position, object_version: ObjectVersion, intent: Intent
 ) -> WriteResult | ReadError | InvalidInput:
     if position.step.change is None:
         raise AssertionError("a step without a change sends nothing")
     purpose = f"action={work.name} step={position.step.id} attempt={intent.number}"
     try:
-        return writer.send(position.step.change, tie, own=_own_marks(work), purpose=purpose)
+        return writer.send(position.step.change, object_version, own=_own_marks(work), purpose=purpose)
     except (ReadError, InvalidInput) as silence:
         return silence
 
@@ -175,8 +175,8 @@ def _source_difference(step: Step, writer: Writer) -> str:
 
 
 def _refuse_endless(work: Execution, position: Position) -> None:
-    """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last refusal."""
-    if position.refusals < CONFLICTS:
+    """Raises RolloutHalted after MAX_CONFLICTS refusals of the step, with the cause of the last refusal."""
+    if position.refusals < MAX_CONFLICTS:
         return
     status, reason = work.last_refusal(position.step)
     words = {
@@ -220,7 +220,7 @@ def _handle_refusal(work: Execution, step: Step, *, sent: WriteResult) -> None:
     if sent.status in (404, 409):
         return
     if sent.status == 429:
-        work.wait(min(sent.retry_after or 1.0, LONGEST_PAUSE))
+        work.wait(min(sent.retry_after or 1.0, MAX_RETRY_PAUSE))
         return
     raise RolloutHalted(f"refused_{sent.status}", f"{step.title}: {sent.message or sent.reason}")
 

@@ -16,7 +16,7 @@ from migrations_app.iam.site import AwsSite
 from migrations_app.manifests.nesting import NestedTooDeep, parse_json
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
-_MOST_ADDED: Final = 10_240
+_MAX_ADDED: Final = 10_240
 """The most characters that a function may repeat, as many as AWS stores inline on a role. Functions within functions,
 each of which repeats a text, could stand for gigabytes with 1 kB."""
 
@@ -64,14 +64,14 @@ def _named(text: str, names: Mapping[str, object]) -> str | None:
     spellings = {name: _spelled(value) for name, value in names.items()}
     if None in spellings.values():
         return None
-    if sum(len(spellings.get(match[1].strip()) or "") for match in _PLACEHOLDER.finditer(text)) > _MOST_ADDED:
+    if sum(len(spellings.get(match[1].strip()) or "") for match in _PLACEHOLDER.finditer(text)) > _MAX_ADDED:
         return None
     return _PLACEHOLDER.sub(lambda match: spellings.get(match[1].strip()) or match[0], text)
 
 
 def _joined(between: str, pieces: list[object]) -> str | None:
     texts = [_spelled(piece) for piece in pieces]
-    is_open = None in texts or len(between) * len(texts) > _MOST_ADDED
+    is_open = None in texts or len(between) * len(texts) > _MAX_ADDED
     return None if is_open else between.join(text for text in texts if text is not None)
 
 

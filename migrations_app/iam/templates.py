@@ -14,7 +14,7 @@ from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import NotReadable, compose
 
 # CloudFormation accepts no template above 1 MB; a whole template is larger than any policy in it.
-MOST_BYTES = 1_000_000
+MAX_TEMPLATE_BYTES = 1_000_000
 _POLICIES = frozenset({"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::RolePolicy"})
 _ROLE = "AWS::IAM::Role"
 _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
@@ -57,15 +57,17 @@ def _template(data: bytes, name: str) -> Mapping[str, Any] | None:
     """The resources of a template; None if the file is not a template."""
     if b"Resources" not in data or b"AWS::IAM::" not in data:
         return None
-    if len(data) > MOST_BYTES:
-        raise InvalidPolicy(f"more than {MOST_BYTES:,} bytes; CloudFormation takes no such template", where=name)
+    if len(data) > MAX_TEMPLATE_BYTES:
+        raise InvalidPolicy(
+            f"more than {MAX_TEMPLATE_BYTES:,} bytes; CloudFormation takes no such template", where=name
+        )
     tree = _tree(data, name)
     resources = tree.get("Resources") if isinstance(tree, dict) and "Statement" not in tree else None
     return resources if isinstance(resources, dict) else None
 
 
 def _tree(data: bytes, name: str) -> Plain:
-    text = plain_text(data, name=name, most=MOST_BYTES)
+    text = plain_text(data, name=name, most=MAX_TEMPLATE_BYTES)
     try:
         if text.lstrip().startswith("{"):
             return parse_json(text, pairs=without_doubles)

@@ -35,7 +35,7 @@ _SETTLED: Final = 366
 """From that day on everything counts that began before, as no longer duration is looked at."""
 _WHOLE_DAY: Final = (1 << _DAY) - 1
 """A bit for each minute of a day."""
-LONGEST: Final = 100
+MAX_SCHEDULE_LENGTH: Final = 100
 """The longest schedule that is read, in characters."""
 
 Interval = tuple[int, int]
@@ -67,7 +67,7 @@ def duration_minutes(text: object) -> int | None:
 
 def is_readable(schedule: object) -> bool:
     """Whether that is a schedule that Karpenter can read."""
-    return isinstance(schedule, str) and len(schedule) <= LONGEST and _cron(schedule) is not None
+    return isinstance(schedule, str) and len(schedule) <= MAX_SCHEDULE_LENGTH and _cron(schedule) is not None
 
 
 def window_of(budget: Mapping[str, object]) -> tuple[str, int] | None:

@@ -22,7 +22,7 @@ from migrations_app.journeys.states import StepKind
 from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.report import InstallationFacts
-from migrations_app.readiness.runbook.left_webhooks import REMOVE_WEBHOOKS
+from migrations_app.readiness.runbook.orphaned_webhooks import REMOVE_WEBHOOKS
 from migrations_app.readiness.runbook.runbook import RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
 from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
@@ -33,7 +33,7 @@ UPGRADE_CRDS = "upgrade_crds"
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
 TAINTS = "taint_and_drift"
-FENCE_CHECK = "old_provisioners_fenced"
+TAINT_CHECK = "old_provisioners_fenced"
 """The check that fails until the taints that an administrator sets on old Provisioners are there."""
 DRIFT_HOLD_CHECK = "drift_not_held_off"
 """The check that requires budgets of no nodes during the upgrade of the controller."""
@@ -80,13 +80,13 @@ def journey_steps(hop: RunbookHop, *, installed: InstallationFacts | None, choic
     steps = [
         _restoring_step(stage) if has_hold and _ends_hold(stage) else step
         for stage, step in placed_steps
-        if not (taints_provisioners and _is_fence(stage)) and (holds or not _ends_hold(stage))
+        if not (taints_provisioners and _taints_provisioners(stage)) and (holds or not _ends_hold(stage))
     ]
     every = with_pauses(steps, hop, installed=installed) if choices.pauses else steps
     return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(every, 1))
 
 
-def _is_fence(stage: RunbookStage) -> bool:
+def _taints_provisioners(stage: RunbookStage) -> bool:
     """Returns whether the stage taints old Provisioners by hand; the action that taints them makes it unnecessary."""
     return (stage.part, stage.phase) == ("before", "rollout") and not stage.checks
 
@@ -122,7 +122,7 @@ def _steps_of(
         blocks = any(finding.severity == "blocker" and finding.status != "manual" for finding in open_findings)
         yield _step(stage, "outside" if blocks else "person", checks=settled_checks, protects=True)
     elif stage.commands:
-        settled_checks = (FENCE_CHECK,) if _is_fence(stage) else ()
+        settled_checks = (TAINT_CHECK,) if _taints_provisioners(stage) else ()
         yield _step(stage, "person", checks=settled_checks, protects=True)
 
 

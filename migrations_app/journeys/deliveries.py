@@ -13,7 +13,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import DeliveryPause, DeliveryResume
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.report import InstallationFacts
-from migrations_app.readiness.runbook.left_webhooks import REMOVE_WEBHOOKS
+from migrations_app.readiness.runbook.orphaned_webhooks import REMOVE_WEBHOOKS
 from migrations_app.readiness.runbook.runbook import RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
 

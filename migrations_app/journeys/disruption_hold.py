@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 
 from migrations_app.actions.states import PLANNED
-from migrations_app.journeys.next_move import REPLAN_CAUSES, RolloutSeen
+from migrations_app.journeys.next_move import REPLAN_CAUSES, RolloutFacts
 
 HOLD, RELEASE = "hold_disruption", "release_disruption"
-HoldDo = Literal["draft", "ask", "start", "abort", "withdraw", "end", "wait", "tell"]
+HoldMoveKind = Literal["draft", "ask", "start", "abort", "withdraw", "end", "wait", "tell"]
 """What to do with the current rollout. `end`: the hold is over or never began; `wait`: nothing, with the code of the
 reason; `tell`: a person has to act."""
 HELD, RELEASED = "held", "released"
@@ -21,18 +21,18 @@ WANTED = (HELD, RELEASED)
 NOTHING_TO_DO = "nothing_to_do"
 
 
-class HoldSeen(msgspec.Struct, frozen=True, kw_only=True):
+class HoldFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The newest rollouts of the hold, None if there is none; `releasing`: the budgets have to be restored."""
 
     releasing: bool = False
-    hold: RolloutSeen | None = None
-    release: RolloutSeen | None = None
+    hold: RolloutFacts | None = None
+    release: RolloutFacts | None = None
 
 
 class HoldMove(msgspec.Struct, frozen=True):
     """What to do, and the code of the reason."""
 
-    do: HoldDo
+    do: HoldMoveKind
     code: str = ""
 
 
@@ -48,12 +48,12 @@ _MOVE_BY_STATE: dict[str, HoldMove] = {
 }
 
 
-def next_hold_move(facts: HoldSeen) -> HoldMove:
+def next_hold_move(facts: HoldFacts) -> HoldMove:
     """Returns the next move of the hold."""
     return _release_move(facts) if facts.releasing else _hold_move(facts.hold)
 
 
-def _hold_move(rollout: RolloutSeen | None) -> HoldMove:
+def _hold_move(rollout: RolloutFacts | None) -> HoldMove:
     if rollout is None or (rollout.state == "expired" and rollout.cause_code in REPLAN_CAUSES):
         return HoldMove("draft")
     if rollout.state in ("expired", "rejected", "rolled_back"):
@@ -63,7 +63,7 @@ def _hold_move(rollout: RolloutSeen | None) -> HoldMove:
     return HoldMove("wait", HELD) if rollout.state == "succeeded" else _MOVE_BY_STATE[rollout.state]
 
 
-def _release_move(facts: HoldSeen) -> HoldMove:
+def _release_move(facts: HoldFacts) -> HoldMove:
     hold = facts.hold
     if hold is None or hold.state in ("expired", "rejected", "rolled_back"):
         return HoldMove("end", RELEASED)

@@ -14,17 +14,17 @@ from migrations_app.journeys.outline import PlanDifference
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
-Do = Literal["begin", "draft", "cover", "ask", "start", "scan", "finish", "fail", "stop", "watch", "tell"]
+MoveKind = Literal["begin", "draft", "cover", "ask", "start", "scan", "finish", "fail", "stop", "watch", "tell"]
 """`draft` plans the rollout of the step, `cover` approves it by the journey's approval, `ask` asks people to approve
 it; `stop` pauses the journey without failing the step; `tell` waits for a person, `watch` for anything else."""
-PATIENCE = timedelta(minutes=30)
+PROOF_TIMEOUT = timedelta(minutes=30)
 """How long after its rollout a scan may fail to prove the step before the step fails."""
 WEIGHED_BEFORE = "weighed_before"
-SCAN_EVERY = timedelta(minutes=2)
+SCAN_INTERVAL = timedelta(minutes=2)
 """How often a scan is requested while a step waits for its proof."""
 
 
-class RolloutSeen(msgspec.Struct, frozen=True, kw_only=True):
+class RolloutFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The present state of the step's rollout. `differences`: how its plan differs from the shown one; `covered`:
     the approval of the journey counts for it; `accepted`: a person accepted the changed plan; `skipped`: nodes that
     people excluded."""
@@ -38,7 +38,7 @@ class RolloutSeen(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: datetime | None = None
 
 
-class StepSeen(msgspec.Struct, frozen=True, kw_only=True):
+class StepFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts of a step behind the decision. `since` is when the step began, `asked_at` when it last requested a
     scan.
 
@@ -48,7 +48,7 @@ class StepSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     state: StepState
     since: datetime
-    rollout: RolloutSeen | None = None
+    rollout: RolloutFacts | None = None
     evidence: StepEvidence | None = None
     asked_at: datetime | None = None
     weighed: bool = False
@@ -63,11 +63,11 @@ class StepSeen(msgspec.Struct, frozen=True, kw_only=True):
 class Move(msgspec.Struct, frozen=True):
     """What to do, and the code of the reason."""
 
-    do: Do
+    do: MoveKind
     code: str = ""
 
 
-def next_move(step: JourneyStep, facts: StepSeen, *, now: datetime) -> Move:
+def next_move(step: JourneyStep, facts: StepFacts, *, now: datetime) -> Move:
     """Returns the next move for the current step, which is ready or running."""
     if facts.state == "ready":
         return Move("begin")
@@ -81,7 +81,7 @@ def next_move(step: JourneyStep, facts: StepSeen, *, now: datetime) -> Move:
     return _rollout_move(facts, now=now, settled=step.settled)
 
 
-def _person_move(step: JourneyStep, facts: StepSeen, *, now: datetime) -> Move:
+def _person_move(step: JourneyStep, facts: StepFacts, *, now: datetime) -> Move:
     """Finishes the step if it was weighed before or a scan proves it: a person confirms only what no scan shows. A
     scan is requested once, and again as long as a check fails, as its work may have been done meanwhile."""
     if facts.weighed:
@@ -112,7 +112,7 @@ NODES_SKIPPED = "nodes_skipped"
 nodes."""
 
 
-def _rollout_move(facts: StepSeen, *, now: datetime, settled: bool) -> Move:
+def _rollout_move(facts: StepFacts, *, now: datetime, settled: bool) -> Move:
     rollout = facts.rollout
     if rollout is None:
         return Move("draft")
@@ -121,17 +121,17 @@ def _rollout_move(facts: StepSeen, *, now: datetime, settled: bool) -> Move:
     if rollout.state == "previewed":
         return _move_for_plan(rollout)
     if rollout.state == "succeeded":
-        return _move_by_evidence(facts, now=now, patience=PATIENCE)
+        return _move_by_evidence(facts, now=now, patience=PROOF_TIMEOUT)
     if rollout.state == "expired":
         if rollout.cause_code in REPLAN_CAUSES:
             return Move("draft", rollout.cause_code)
         if rollout.cause_code == NOTHING_TO_DO:
-            return _move_by_evidence(facts, now=now, patience=PATIENCE)
+            return _move_by_evidence(facts, now=now, patience=PROOF_TIMEOUT)
         return Move("fail", rollout.cause_code or "no_plan")
     return _MOVE_BY_STATE.get(rollout.state, Move("fail", f"rollout_{rollout.state}"))
 
 
-def _move_for_plan(rollout: RolloutSeen) -> Move:
+def _move_for_plan(rollout: RolloutFacts) -> Move:
     if rollout.accepted:
         return Move("ask", "accepted")
     if rollout.differences:
@@ -139,7 +139,7 @@ def _move_for_plan(rollout: RolloutSeen) -> Move:
     return Move("cover") if rollout.covered else Move("ask", "not_covered")
 
 
-def _move_by_evidence(facts: StepSeen, *, now: datetime, patience: timedelta | None) -> Move:
+def _move_by_evidence(facts: StepFacts, *, now: datetime, patience: timedelta | None) -> Move:
     """Finishes a proven step, fails one that is open beyond `patience`, and asks a person about an unknown one."""
     evidence = facts.evidence
     if evidence is None:
@@ -158,6 +158,6 @@ def _move_by_evidence(facts: StepSeen, *, now: datetime, patience: timedelta | N
     return _scan_or(facts, now=now, otherwise=Move("tell" if patience is None else "watch", "work_outside"))
 
 
-def _scan_or(facts: StepSeen, *, now: datetime, otherwise: Move) -> Move:
-    due = facts.asked_at is None or facts.asked_at < facts.proof_since or now - facts.asked_at >= SCAN_EVERY
+def _scan_or(facts: StepFacts, *, now: datetime, otherwise: Move) -> Move:
+    due = facts.asked_at is None or facts.asked_at < facts.proof_since or now - facts.asked_at >= SCAN_INTERVAL
     return Move("scan") if due else otherwise

@@ -10,7 +10,7 @@ from migrations_app.actions.plan import canonical
 from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.states import StepKind
 
-COMPOSER = 1
+COMPOSER_VERSION = 1
 """Incremented if the meaning of a stored journey changes: a journey with another number is not started."""
 LIFETIME_SECONDS = 24 * 3600
 """How long a preview stays valid before its start."""
@@ -71,7 +71,7 @@ class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True, rename={"target_rel
     shown: dict[str, Outline] = {}
     author: str = ""
     snapshot: str = ""
-    composer: int = COMPOSER
+    composer: int = COMPOSER_VERSION
 
     @property
     def digest(self) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from migrations_app.journeys.evidence import StepEvidence
-from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_EVERY, RolloutSeen
+from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_INTERVAL, RolloutFacts
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
@@ -20,8 +20,8 @@ RollbackWork = Literal["undone", "keep", "fail", "draft", "ask", "start", "scan"
 step."""
 RollbackKind = Literal["rollback", "person", "outside", "nothing", "no_return"]
 """How a step is undone: by a rollout, by a person, by a tool outside that a scan confirms, or not at all."""
-BACK_NEEDED = "back_needed"
-BACK_OUTSIDE = "back_outside"
+UNDO_NEEDED = "back_needed"
+UNDO_OUTSIDE = "back_outside"
 NO_RETURN = "no_return"
 RETRIED = "step_retried"
 
@@ -41,7 +41,7 @@ class RollbackFacts(msgspec.Struct, frozen=True, kw_only=True):
     newest rollout that undoes it; `starts` is the release before the hop; `evidence` is from a scan since then."""
 
     left: bool = False
-    rollback: RolloutSeen | None = None
+    rollback: RolloutFacts | None = None
     starts: str = ""
     evidence: StepEvidence | None = None
     asked_at: datetime | None = None
@@ -99,13 +99,13 @@ def next_rollback_move(step: JourneyStep, facts: RollbackFacts, *, before: StepS
     if how == "no_return":
         return RollbackMove("keep", NO_RETURN)
     if how == "person":
-        return RollbackMove("tell", BACK_NEEDED)
+        return RollbackMove("tell", UNDO_NEEDED)
     if how == "outside":
         return _move_by_release(step, facts, now=now)
     return RollbackMove("undone", "taken_back" if step.kind == "rollout" else "nothing_to_undo")
 
 
-def _rollback_move(rollout: RolloutSeen | None) -> RollbackMove:
+def _rollback_move(rollout: RolloutFacts | None) -> RollbackMove:
     if rollout is None or rollout.state in ("succeeded", "rolled_back"):
         return RollbackMove("draft")  # it undid an earlier rollout of the step; the next rollout is undone now
     if rollout.state == "expired":
@@ -126,5 +126,5 @@ def _move_by_release(step: JourneyStep, facts: RollbackFacts, *, now: datetime) 
     evidence = facts.evidence
     if evidence is not None and evidence.release == facts.starts != step.release:
         return RollbackMove("undone", "seen")
-    due = facts.asked_at is None or facts.asked_at < facts.since or now - facts.asked_at >= SCAN_EVERY
-    return RollbackMove("scan") if due else RollbackMove("tell", BACK_OUTSIDE)
+    due = facts.asked_at is None or facts.asked_at < facts.since or now - facts.asked_at >= SCAN_INTERVAL
+    return RollbackMove("scan") if due else RollbackMove("tell", UNDO_OUTSIDE)

@@ -25,7 +25,7 @@ JourneyState = Literal[
     "expired",
 ]
 JOURNEY_STATES: tuple[JourneyState, ...] = get_args(JourneyState)
-FOLLOWS: dict[JourneyState, frozenset[JourneyState]] = {
+JOURNEY_TRANSITIONS: dict[JourneyState, frozenset[JourneyState]] = {
     "draft": frozenset({"previewed", "expired"}),
     "previewed": frozenset({"awaiting_approval", "expired"}),
     "awaiting_approval": frozenset({"approved", "rejected", "expired"}),
@@ -41,7 +41,7 @@ PLANNED: frozenset[JourneyState] = frozenset({"draft", "previewed", "awaiting_ap
 """States in which nothing was done yet: the journey may still expire."""
 HOLDING: frozenset[JourneyState] = frozenset({"running", "paused"})
 """States in which no other journey, and no rollout outside of this one, may start on the cluster."""
-ENDED: frozenset[JourneyState] = frozenset(state for state, following in FOLLOWS.items() if not following)
+ENDED: frozenset[JourneyState] = frozenset(state for state, following in JOURNEY_TRANSITIONS.items() if not following)
 
 StepKind = Literal["rollout", "outside", "person", "wait"]
 """Who does the step: karpdash, a tool outside that a scan confirms, a person, or time."""
@@ -52,7 +52,7 @@ OVER: frozenset[StepState] = frozenset({"done", "skipped"})
 CURRENT: frozenset[StepState] = frozenset({"ready", "running", "failed", "undoing"})
 
 StepEvent = Literal["begin", "finish", "fail", "skip", "retry"]
-BackEvent = Literal["undone", "keep", "fail"]
+UndoEvent = Literal["undone", "keep", "fail"]
 """Result of undoing a step: it is as before its begin (`undone`), nothing was undone (`keep`), a part may be undone
 (`fail`)."""
 JourneyMove = Literal["start", "pause", "resume", "abort", "complete"]
@@ -111,8 +111,8 @@ class NotPossible(Conflict):
     code = "moved"
 
 
-def may_follow(now: JourneyState, then: JourneyState) -> bool:
-    return then in FOLLOWS[now]
+def can_transition(now: JourneyState, then: JourneyState) -> bool:
+    return then in JOURNEY_TRANSITIONS[now]
 
 
 def after(progress: JourneyProgress, event: JourneyMove) -> JourneyProgress:
@@ -170,11 +170,11 @@ def start_rollback(progress: JourneyProgress, *, to: int, changed: Collection[in
         next_progress = _with_state(next_progress, place, then="undoing" if place in changed else "waiting")
     if next_progress.steps[to].state == "skipped" and to not in changed:
         next_progress = _with_state(next_progress, to, then="waiting")
-    return _next_back(next_progress, to=to, changed=changed)
+    return _with_next_undo(next_progress, to=to, changed=changed)
 
 
 def after_undo(
-    progress: JourneyProgress, event: BackEvent, *, to: int, before: StepState, changed: Collection[int]
+    progress: JourneyProgress, event: UndoEvent, *, to: int, before: StepState, changed: Collection[int]
 ) -> JourneyProgress:
     """Returns the progress after an event of the step that is being undone; `before` is the state that it had.
 
@@ -185,12 +185,12 @@ def after_undo(
     if progress.state != "running" or place is None or progress.steps[place].state != "undoing":
         raise NotPossible("no step is being undone")
     if event == "undone":
-        return _next_back(_with_state(progress, place, then="waiting"), to=to, changed=changed)
+        return _with_next_undo(_with_state(progress, place, then="waiting"), to=to, changed=changed)
     paused = msgspec.structs.replace(progress, state="paused")
     return _with_next_ready(_with_state(paused, place, then=before if event == "keep" else "failed"))
 
 
-def _next_back(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
+def _with_next_undo(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
     """Returns the progress with the next step to undo: the last one down to `to` that is done, or skipped after a
     change.
 

@@ -32,7 +32,7 @@ GLOBAL_SETTINGS = "karpenter-global-settings"
 DRIFT_KEY = "featureGates.driftEnabled"
 """The key of the ConfigMap that turns on drift."""
 
-_DEEPEST = 32
+_MAX_DEPTH = 32
 _STEPS = re.compile(r"(?<!\\)\.")
 
 
@@ -217,7 +217,7 @@ def _leaves(config: Mapping[str, object], *, above: str = "", depth: int = 0) ->
     """
     for key, value in config.items():
         name = above + str(key).replace(".", "\\.")
-        if isinstance(value, Mapping) and value and depth < _DEEPEST:
+        if isinstance(value, Mapping) and value and depth < _MAX_DEPTH:
             yield from _leaves(value, above=f"{name}.", depth=depth + 1)
         elif value not in (None, "", {}, []):
             yield name

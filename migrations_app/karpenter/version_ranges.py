@@ -10,7 +10,7 @@ from collections.abc import Callable
 from migrations_app.karpenter.versions import Release, parse
 
 ANY = "*"
-_LONGEST = 200
+_MAX_LENGTH = 200
 _TERM = re.compile(
     r"(=|!=|>=|=>|<=|=<|>|<|~>|~|\^)?\s*v?(\d{1,6}|[xX*])(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?"
     r"(?:-[0-9A-Za-z.-]+)?",
@@ -35,7 +35,7 @@ def admits(text: str, release: Release) -> bool:
 
 def _alternatives(text: str) -> list[list[Test]] | None:
     """The tests of each alternative; None if one of them cannot be read. No text at all takes any version."""
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_LENGTH:
         return None
     found = [_tests(part) for part in (text.strip() or ANY).split("||")]
     return None if None in found else [tests for tests in found if tests is not None]

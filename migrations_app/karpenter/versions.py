@@ -14,7 +14,7 @@ _RELEASE = re.compile(
 )
 _MINOR = re.compile(r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})", re.ASCII)
 _KUBERNETES = re.compile(r"v?([1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?:\+|(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?)", re.ASCII)
-_LONGEST = 128
+_MAX_LENGTH = 128
 """No version, tag or label value is longer; longer text is refused before the regular expression runs."""
 
 Order = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
@@ -56,7 +56,7 @@ class Release:
 
 def parse(text: object) -> Release | None:
     """The release named by "v0.32.10", "0.32.10" or "1.0.0-rc.1"; None for anything else, a bare minor included."""
-    return _parsed(text) if isinstance(text, str) and len(text) <= _LONGEST else None
+    return _parsed(text) if isinstance(text, str) and len(text) <= _MAX_LENGTH else None
 
 
 @lru_cache(maxsize=4096)  # one evaluation parses the same few hundred releases thousands of times
@@ -77,7 +77,7 @@ def release(text: str) -> Release:
 
 def parse_minor(text: object) -> str | None:
     """The minor named by "0.32" or "v0.32"; None for anything else, a whole release included."""
-    if not isinstance(text, str) or len(text) > _LONGEST:
+    if not isinstance(text, str) or len(text) > _MAX_LENGTH:
         return None
     match = _MINOR.fullmatch(text.strip())
     return f"{int(match[1])}.{int(match[2])}" if match else None
@@ -106,7 +106,7 @@ def kubernetes_minor(text: object) -> str | None:
     """The minor of a Kubernetes version in a server's spelling ("v1.29.3-eks-036c24b", "1.29+", "1.29"); None for
     anything else.
     """
-    if not isinstance(text, str) or len(text) > _LONGEST:
+    if not isinstance(text, str) or len(text) > _MAX_LENGTH:
         return None
     match = _KUBERNETES.fullmatch(text.strip())
     return f"{int(match[1])}.{int(match[2])}" if match else None

@@ -14,7 +14,6 @@ from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import compose
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_STEP: Final = "  "
 _KEY: Final = re.compile(r"\s*(?:[^\s#'\"{\[&*!|>%@`-][^#:]*|'[^']*'|\"[^\"]*\")\s*:(?:\s|$)")
 Steps = tuple[str, ...]
 

@@ -18,7 +18,7 @@ from migrations_app.manifests.json_reader import documents_of
 from migrations_app.manifests.writer import DocumentPath, Plain
 from migrations_app.manifests.yaml_reader import Composed, NotReadable, Repeat, compose
 
-MOST_BYTES: Final = 8 * 1024 * 1024
+MAX_BYTES: Final = 8 * 1024 * 1024
 
 _DOCUMENT_START: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _MAYBE_ENDLESS: Final = re.compile(r"\.nan|\.inf|\bNaN\b|Infinity|\de\+?\d{3}|\d{300}", re.IGNORECASE)
@@ -105,8 +105,8 @@ class ManifestReading:
 
 def read(data: bytes | str, *, file: str) -> ManifestReading:
     """Every object in the text, with Lists flattened, and what could not be read."""
-    if len(data) > MOST_BYTES:
-        message = f"the input is larger than {MOST_BYTES // 1024**2} MiB; split it"
+    if len(data) > MAX_BYTES:
+        message = f"the input is larger than {MAX_BYTES // 1024**2} MiB; split it"
         return ManifestReading(file, [], [ManifestFault("too-large", file, 0, 0, (), message)], 0)
     try:
         text = _decoded(data) if isinstance(data, bytes) else data

@@ -24,10 +24,10 @@ from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries.clusters.detail import ACTIVE
 from migrations_app.queries.clusters.identity import LIVE
 from migrations_app.queries.fleet.labels import ENVIRONMENT, place_in
-from migrations_app.queries.fleet.waivers import holding
+from migrations_app.queries.fleet.waivers import active_waivers
 from migrations_app.queries.rollouts.policies import PolicyRow, policy_row
 
-MOST_LABELS = 30
+MAX_LABELS = 30
 """Maximum number of labels per cluster."""
 ROLLOUTS = HOLDING | {"rolling_back"}
 """States in which a rollout prevents that its registration is joined."""
@@ -102,7 +102,7 @@ def join_preview(stays: uuid.UUID, ends: uuid.UUID) -> JoinPreview:
         raise InvalidInput("a registration is not joined with itself", where="ends", code="itself")
     kept, gone = _row(stays), _row(ends)
     waivers = Waiver.objects.filter(cluster=gone)
-    active = waivers.filter(holding(timezone.now()))
+    active = waivers.filter(active_waivers(timezone.now()))
     groups = new_groups(kept, gone)
     preview = JoinPreview(
         stays=_side(kept),
@@ -187,8 +187,8 @@ def _obstacles(stays: Cluster, ends: Cluster) -> Iterator[JoinObstacle]:
     if _limits(stays) != _limits(ends):
         words = "their rollout policies differ, and both hold until now: give them the same policy first"
         yield JoinObstacle(code="policies_differ", words=words)
-    if len(_stored_labels(stays) | _stored_labels(ends)) > MOST_LABELS:
-        yield JoinObstacle(code="too_many", words=f"together they have more than {MOST_LABELS} labels")
+    if len(_stored_labels(stays) | _stored_labels(ends)) > MAX_LABELS:
+        yield JoinObstacle(code="too_many", words=f"together they have more than {MAX_LABELS} labels")
 
 
 def _not_the_same(stays: Cluster, ends: Cluster) -> Iterator[JoinObstacle]:

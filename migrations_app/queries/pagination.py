@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 from migrations_app.errors import InvalidInput
 
 SortKey: TypeAlias = str | int
-LONGEST = 1500
+MAX_CURSOR_LENGTH = 1500
 
 
 def encode(keys: Sequence[SortKey]) -> str:
@@ -23,7 +23,7 @@ def encode(keys: Sequence[SortKey]) -> str:
 
 def decode(text: str, kinds: Sequence[type[SortKey]]) -> tuple[SortKey, ...] | None:
     """The keys of a cursor, checked against the expected types; None if it is empty or invalid."""
-    if not text or len(text) > LONGEST:
+    if not text or len(text) > MAX_CURSOR_LENGTH:
         return None
     try:
         keys = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))

@@ -15,7 +15,7 @@ from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import current_scope, groups_of, sees_all, visible_clusters
 
-MOST = 100
+MAX_REQUESTS = 100
 """Maximum number of listed requests of a cluster."""
 STATES = tuple(PullRequest.State.values)
 _NEWEST = orders({"made_at": SortColumn("made_at", datetime)}, SortColumn("pk", uuid.UUID, descending=True))["-made_at"]
@@ -68,7 +68,7 @@ def repository_rows(cluster_id: uuid.UUID | None = None) -> tuple[RepositoryRow,
     if cluster_id is not None:
         rows = rows.filter(for_cluster(cluster_id))
     if not sees_all("administer") and not sees_all("operate"):
-        rows = rows.filter(Q(group=None) | Q(group__in=current_scope().standing.groups_with("operate")))
+        rows = rows.filter(Q(group=None) | Q(group__in=current_scope().permissions.groups_with("operate")))
     return tuple(
         from_row(RepositoryRow, row, group=row.group_id, group_name=row.group.name if row.group else "") for row in rows
     )
@@ -82,7 +82,7 @@ def for_cluster(cluster_id: uuid.UUID) -> Q:
 def requests_of(cluster_id: uuid.UUID) -> tuple[RequestRow, ...]:
     """The newest pull requests of a cluster, if the caller may see the cluster."""
     rows = PullRequest.objects.filter(cluster__in=visible_clusters().filter(pk=cluster_id)).defer("sealed")
-    return tuple(map(_row, rows[:MOST]))
+    return tuple(map(_row, rows[:MAX_REQUESTS]))
 
 
 def request_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[RequestRow]:

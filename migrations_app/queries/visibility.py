@@ -65,22 +65,22 @@ def right_named(permission: str) -> Right | None:
 
 def rights_over(user: AbstractBaseUser | AnonymousUser, cluster_id: uuid.UUID | None) -> frozenset[Right]:
     """The account's rights over that cluster; with None, over all clusters."""
-    standing = permissions_of(user)
-    if cluster_id is None or not standing.by_group:
-        return standing.everywhere
-    return standing.over(groups_of(cluster_id))
+    permissions = permissions_of(user)
+    if cluster_id is None or not permissions.by_group:
+        return permissions.everywhere
+    return permissions.over(groups_of(cluster_id))
 
 
 def rights_over_every(user: AbstractBaseUser | AnonymousUser, cluster_ids: Collection[uuid.UUID]) -> frozenset[Right]:
     """The rights that the account has over each of the clusters; without a cluster, over all of them."""
-    standing = permissions_of(user)
-    if not standing.by_group or not cluster_ids:
-        return standing.everywhere
+    permissions = permissions_of(user)
+    if not permissions.by_group or not cluster_ids:
+        return permissions.everywhere
     groups: dict[uuid.UUID, set[uuid.UUID]] = {pk: set() for pk in cluster_ids}
     members = Cluster.groups.through.objects.filter(cluster_id__in=cluster_ids)
     for cluster, group in members.values_list("cluster_id", "clustergroup_id"):
         groups[cluster].add(group)
-    return frozenset.intersection(*(standing.over(named) for named in groups.values()))
+    return frozenset.intersection(*(permissions.over(named) for named in groups.values()))
 
 
 def groups_of(cluster_id: uuid.UUID) -> Collection[uuid.UUID]:
@@ -111,7 +111,7 @@ def _granted(user: User) -> EffectivePermissions:
 class VisibilityScope:
     """The caller's rights, and the cluster that the request is about, or None."""
 
-    standing: EffectivePermissions = field(default_factory=EffectivePermissions)
+    permissions: EffectivePermissions = field(default_factory=EffectivePermissions)
     about: uuid.UUID | None = None
 
 
@@ -126,22 +126,22 @@ OWNED: Mapping[str, Manager[Any]] = {
     "waiver": Waiver.objects,
 }
 """Objects that belong to a cluster, by the word used in URLs."""
-_now: ContextVar[VisibilityScope] = ContextVar("sight")
+_now: ContextVar[VisibilityScope] = ContextVar("visibility_scope")
 
 
 @contextmanager
-def visibility_scope(sight: VisibilityScope) -> Iterator[None]:
+def visibility_scope(scope: VisibilityScope) -> Iterator[None]:
     """Queries inside the block use this scope."""
-    token = _now.set(sight)
+    token = _now.set(scope)
     try:
         yield
     finally:
         _now.reset(token)
 
 
-def set_scope(sight: VisibilityScope) -> None:
+def set_scope(scope: VisibilityScope) -> None:
     """Sets the scope until the surrounding block ends, for code that authenticates during a request."""
-    _now.set(sight)
+    _now.set(scope)
 
 
 def current_scope() -> VisibilityScope:
@@ -156,7 +156,7 @@ def has_scope() -> bool:
 
 def sees_all(right: Right = "view") -> bool:
     """Whether the caller has the right over every cluster; objects without a cluster may then be shown, too."""
-    return right in current_scope().standing.everywhere
+    return right in current_scope().permissions.everywhere
 
 
 def visible_clusters() -> QuerySet[Cluster]:
@@ -174,7 +174,7 @@ def visible(column: str = "cluster_id", *, right: Right = "view") -> Q:
     """Filter for rows of any table: the caller has the right over their cluster. `column` names the cluster's id."""
     if sees_all(right):
         return Q()
-    groups = current_scope().standing.groups_with(right)
+    groups = current_scope().permissions.groups_with(right)
     members = Cluster.groups.through.objects.filter(clustergroup_id__in=groups)
     return Q(**{f"{column}__in": members.values("cluster_id")})
 
@@ -192,15 +192,15 @@ def visible_texts(right: Right) -> frozenset[str] | None:
     return frozenset(map(str, Cluster.objects.filter(visible("pk", right=right)).values_list("pk", flat=True)))
 
 
-def subject_of(kind: str, key: uuid.UUID, *, standing: EffectivePermissions) -> uuid.UUID | None:
+def subject_of(kind: str, key: uuid.UUID, *, permissions: EffectivePermissions) -> uuid.UUID | None:
     """The cluster that an object belongs to; None if it belongs to none.
 
     Raises NotFound if it is not visible. Callers with equal rights everywhere get None without a query, because the
     cluster makes no difference to them.
     """
-    if not standing.by_group and "view" in standing.everywhere:
+    if not permissions.by_group and "view" in permissions.everywhere:
         return None
-    with visibility_scope(VisibilityScope(standing)):
+    with visibility_scope(VisibilityScope(permissions)):
         return _SUBJECTS.get(kind, _owner)(kind, key)
 
 

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from migrations_app.models.monitoring import ProcessHeartbeat
 
-SILENT = timedelta(seconds=60)
+HEARTBEAT_TIMEOUT = timedelta(seconds=60)
 """A process without a heartbeat for this long counts as gone; workers send one every ten seconds."""
 WORKED_QUEUES: tuple[str, ...] = ("probe", "scan", "action", "upkeep", "beat")
 
@@ -16,7 +16,7 @@ def queues_without_worker() -> tuple[str, ...]:
     """Queues without a live worker for a minute; `beat` is the scheduler. Without the action queue if it is switched
     off.
     """
-    queue_lists = ProcessHeartbeat.objects.filter(seen_at__gt=Now() - SILENT).values_list("lanes", flat=True)
+    queue_lists = ProcessHeartbeat.objects.filter(seen_at__gt=Now() - HEARTBEAT_TIMEOUT).values_list("lanes", flat=True)
     served = {queue for queues in queue_lists for queue in queues.split(",")}
     expected = [queue for queue in WORKED_QUEUES if queue != "action" or settings.ENV.action_slots]
     return tuple(queue for queue in expected if queue not in served)

@@ -25,7 +25,7 @@ NEVER_SCANNED = "The cluster was never scanned."
 MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
 OLDER = "This is an older snapshot."
 LOOKS_ONLY = "This installation only looks: no worker of actions runs (KARPDASH_ACTION_SLOTS is 0)."
-LONGEST_NAME, MOST_NAMES = 253, 500
+LONGEST_NAME, MAX_NAMES = 253, 500
 """Limits of the parameters of an action: characters of a text, and items of a list."""
 NOT_BY_HELM = "Upgrades by helm are switched off, or the policy of the cluster does not allow them."
 NOT_BY_DELIVERY = "Upgrades of the controller are switched off, or the policy of the cluster does not allow this one."
@@ -225,7 +225,7 @@ def _property(parameter: Parameter) -> dict[str, Any]:
 def _kind(parameter: Parameter) -> dict[str, Any]:
     text_schema: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
     if parameter.many:
-        return {"type": "array", "items": text_schema, "maxItems": MOST_NAMES}
+        return {"type": "array", "items": text_schema, "maxItems": MAX_NAMES}
     if isinstance(parameter.default, bool):
         return {"type": "boolean"}
     if isinstance(parameter.default, int):

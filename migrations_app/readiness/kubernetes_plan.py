@@ -22,16 +22,18 @@ from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_o
 from migrations_app.readiness.report import ClusterFacts, HopLine, Report
 from migrations_app.readiness.verdict import finding_sort_key, hop_line, hop_lines, with_open_findings
 
-LONGEST = 40
+MAX_VERSION_LENGTH = 40
 NOT_ASKED = "From Kubernetes {limit} on: not known for this scan, which was stored without it; scan again"
 
 
 def planned_minor(text: str) -> str:
     """Returns the Kubernetes minor in the text, such as 1.33. Raises InvalidInput (`bad_kubernetes`) if there is
     none."""
-    minor = kubernetes_minor(text) if len(text) <= LONGEST else None
+    minor = kubernetes_minor(text) if len(text) <= MAX_VERSION_LENGTH else None
     if minor is None:
-        raise InvalidInput(f"{text[:LONGEST]!r} is not a Kubernetes version, such as 1.33", code="bad_kubernetes")
+        raise InvalidInput(
+            f"{text[:MAX_VERSION_LENGTH]!r} is not a Kubernetes version, such as 1.33", code="bad_kubernetes"
+        )
     return minor
 
 

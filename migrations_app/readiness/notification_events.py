@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from migrations_app.manifests.text_lines import one_line
-from migrations_app.redaction import replace
+from migrations_app.redaction import replace_secrets
 
 EventFacts: TypeAlias = Mapping[str, Any]
 """A CloudEvent: `id`, `type`, `subject`, `time` and `data`."""
@@ -49,7 +49,7 @@ CRITICAL = frozenset({"rollout.needs_attention", "rollout.failed", "rollout.brea
 GOOD = frozenset({"scan.recovered", "rollout.completed", "journey.completed", "campaign.completed", "kill_switch.off",
                   "waiver.ended", TEST})  # fmt: skip
 """Types that are good news: severity info."""
-MOST_NAMED = 5
+MAX_NAMED = 5
 """How many subjects of one type a text names; the others are counted."""
 LONGEST_LINE = 600
 _MERGE_SUBJECTS = {"scan.failed": "scan", "scan.recovered": "scan", "hop.verdict_changed": "verdict",
@@ -106,12 +106,12 @@ def headline(events: Sequence[EventFacts]) -> str:
 
 def _lines(kind: str, events: Iterable[EventFacts]) -> list[str]:
     events_of_type = [event for event in events if event["type"] == kind]
-    if len(events_of_type) <= MOST_NAMED:
+    if len(events_of_type) <= MAX_NAMED:
         return [_line(f"{_title(kind)}: {event['subject']} {_detail(event)}") for event in events_of_type]
     names = list(dict.fromkeys(event["subject"] for event in events_of_type))
-    rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    rest = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     count = f"{len(names)} clusters" if _by_cluster(events_of_type) else f"{len(events_of_type)} times"
-    return [_line(f"{_title(kind)}: {count}: {', '.join(names[:MOST_NAMED])}{rest}")]
+    return [_line(f"{_title(kind)}: {count}: {', '.join(names[:MAX_NAMED])}{rest}")]
 
 
 def _by_cluster(events: Iterable[EventFacts]) -> bool:
@@ -134,4 +134,4 @@ def _detail(event: EventFacts) -> str:
 
 def _line(text: str) -> str:
     """Returns the text on one line without control characters and secrets, whatever names a cluster has."""
-    return " ".join(one_line(replace(text)).split())[:LONGEST_LINE]
+    return " ".join(one_line(replace_secrets(text)).split())[:LONGEST_LINE]

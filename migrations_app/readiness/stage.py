@@ -6,7 +6,14 @@ from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
 from migrations_app.inventory.facts.delivery_sources import comes_from, git_sources
-from migrations_app.inventory.facts.managers import AT_ONCE, BY_HAND, DELIVERERS, Managed, chart_delivery, delivered
+from migrations_app.inventory.facts.managers import (
+    BY_HAND,
+    DELIVERERS,
+    IMMEDIATE_WRITERS,
+    Managed,
+    chart_delivery,
+    delivered,
+)
 from migrations_app.inventory.facts.node_pools import REFERENCE, text
 from migrations_app.inventory.facts.ownership import Ownership
 from migrations_app.inventory.inventory import Inventory
@@ -77,7 +84,7 @@ def installed(inventory: Inventory) -> InstallationFacts | None:
         return None
     keeper, crd_release = running_controller.managed, helm_release(inventory, chart=CRD_CHART)
     crd_keeper = _crd_manager(inventory)
-    has_own_keeper = crd_keeper.by in AT_ONCE and crd_keeper.name != keeper.name
+    has_own_keeper = crd_keeper.by in IMMEDIATE_WRITERS and crd_keeper.name != keeper.name
     webhooks, unrecorded = kept_webhooks(inventory), without_release(inventory)
     return InstallationFacts(
         namespace=running_controller.namespace,
@@ -104,7 +111,7 @@ def _crd_manager(inventory: Inventory) -> Managed:
     if crd is None:
         return BY_HAND
     by = delivered(crd.metadata, inventory.deliveries.items)
-    if by.by not in AT_ONCE:
+    if by.by not in IMMEDIATE_WRITERS:
         return by
     named = chart_delivery(inventory.deliveries.items, CRD_CHART)
     if named is not None and named.by == by.by:

@@ -84,7 +84,7 @@ def _is_incomplete(report: Report) -> bool:
     return not report.complete or any(f.status == "unknown" for f in report.checks)
 
 
-REASONS = 5
+MAX_REASONS = 5
 _STATUS_ORDER = {"fail": 0, "unknown": 1, "manual": 2, "waived": 3, "pass": 4, "not_applicable": 5}
 _SEVERITY_ORDER = {"blocker": 0, "warning": 1, "info": 2}
 
@@ -118,7 +118,7 @@ def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
         verdict=verdict(every),
         done_percent=_percent(counts),
         counts=counts,
-        reasons=tuple(dict.fromkeys(f.summary for f in blocking))[:REASONS],
+        reasons=tuple(dict.fromkeys(f.summary for f in blocking))[:MAX_REASONS],
     )
 
 
@@ -129,7 +129,7 @@ def with_open_findings(current: HopLine | None, line: HopLine) -> HopLine:
         return line
     if current.verdict != "needs_facts" and line.verdict == "needs_facts":
         return line
-    reasons = tuple(dict.fromkeys((*current.reasons, *line.reasons)))[:REASONS]
+    reasons = tuple(dict.fromkeys((*current.reasons, *line.reasons)))[:MAX_REASONS]
     return replace(current, counts=line.counts, reasons=reasons)
 
 

@@ -7,7 +7,7 @@ from migrations_app.actions.observation import RunObservation
 from migrations_app.rehearsals.result import RehearsalResult, RehearsalValue
 
 Agreement = Literal["as_foretold", "more", "less", "other", "unknown"]
-SAME_TIME = 10
+TIME_TOLERANCE_PERCENT = 10
 """Maximum difference, in percent of the forecast time, for a run to count as on time."""
 
 
@@ -67,7 +67,13 @@ def compare(
         finished=result.finished,
         ended=ended,
         lines=(
-            _line("seconds", foretold=result.seconds, happened=seconds, tolerance=SAME_TIME, slack=2 * between_looks),
+            _line(
+                "seconds",
+                foretold=result.seconds,
+                happened=seconds,
+                tolerance=TIME_TOLERANCE_PERCENT,
+                slack=2 * between_looks,
+            ),
             _line("nodes_peak", foretold=result.nodes_peak, happened=seen.nodes_peak, at_least=True),
             _line(
                 "pods_moved", foretold=result.pods_moved, happened=seen.pods_moved if looked else None, at_least=True

@@ -7,9 +7,9 @@ import msgspec
 from migrations_app.rehearsals.result import RehearsalResult, RehearsalValue, Scenario
 
 DOCUMENT_SCHEMA = "karpdash/rehearsals/v1"
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 LONGEST_TEXT = 2000
-MOST_MOMENTS = 200
+MAX_MOMENTS = 200
 LISTS = {
     "drained": 2000,
     "groups": 200,
@@ -48,12 +48,12 @@ class RehearsalDocument(RehearsalValue, frozen=True):
     cut: tuple[str, ...] = ()
 
     @property
-    def calm(self) -> RehearsalResult | None:
+    def without_failure(self) -> RehearsalResult | None:
         """The play without a failure."""
         return next((play.result for play in self.plays if play.scenario == "none"), None)
 
 
-def stored(plays: Sequence[RehearsalPlay], *, most: int = MOST_BYTES) -> bytes:
+def stored(plays: Sequence[RehearsalPlay], *, most: int = MAX_BYTES) -> bytes:
     """The document as JSON of at most `most` bytes. Raises ValueError if it is larger even with empty lists."""
     shares = 1
     while True:
@@ -84,7 +84,7 @@ def _shortened(play: RehearsalPlay, cut: set[str], *, shares: int) -> RehearsalP
         if items is not None and len(items) > most // shares:
             changed[name] = items[: most // shares]
             cut.add(name)
-    step = max(1, -(-len(result.timeline) * shares // MOST_MOMENTS))
+    step = max(1, -(-len(result.timeline) * shares // MAX_MOMENTS))
     if step > 1:
         # Fewer moments show the same course, so they do not count as cut.
         changed["timeline"] = (*result.timeline[::step], result.timeline[-1])

@@ -38,7 +38,7 @@ from migrations_app.twin.ports.reading import TwinReader
 
 NOTHING_TO_DO = "nothing_to_do"
 """The code of an action whose work an earlier step has done."""
-MOST_HOPS = 20
+MAX_HOPS = 20
 POOLS = "nodepools.karpenter.sh"
 
 
@@ -83,7 +83,7 @@ class _PathRehearsal:
     def result(self, around: Surroundings) -> RehearsedPath:
         before = len(self.stage.simulator.state.nodes)
         path(detect_running_release(self.collected.inventory), target=self.request.target)
-        while len(self.hops) < MOST_HOPS and self._goes_on():
+        while len(self.hops) < MAX_HOPS and self._goes_on():
             pass
         self.stage.simulator.measurements.finish()
         measured = self.stage.simulator.measurements

@@ -21,12 +21,12 @@ from migrations_app.rehearsals.surroundings import with_room
 from migrations_app.rehearsals.twin_access import RehearsalChanges, RehearsalControllers, RehearsalWriter
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
-from migrations_app.simulator.simulator import KarpenterSimulator, RestlessCluster
+from migrations_app.simulator.simulator import ClusterNotSettled, KarpenterSimulator
 from migrations_app.twin.server import Twin
 
 POLL_SECONDS = 5.0
 """Simulated seconds between two reads of a gate. Reads that cannot find a change are skipped."""
-LONGEST = timedelta(days=14)
+MAX_SIMULATED_TIME = timedelta(days=14)
 """A rehearsal is given up after this simulated time."""
 OLD = "Provisioner/"
 UNTRACKED = (
@@ -148,8 +148,10 @@ def play_with(
     stopped = None
     while (position := work.position()) is not None:
         check()
-        if stage.clock.now() - stage.began > LONGEST:
-            stopped = _stop(position, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
+        if stage.clock.now() - stage.began > MAX_SIMULATED_TIME:
+            stopped = _stop(
+                position, "too_long", words=f"not over after {MAX_SIMULATED_TIME.days} days: {work.waits_for}"
+            )
             break
         try:
             moved = not _begins_to_wait(work, stage, position=position) and carry_out(work, writer, position=position)
@@ -158,7 +160,7 @@ def play_with(
                 stage.simulator.settle()
             else:
                 _wait(work, stage, position=position, check=check)
-        except RestlessCluster as reason:
+        except ClusterNotSettled as reason:
             stopped = _stop(position, "restless", words=str(reason))
             break
         except (RolloutHalted, ReadError, InvalidInput) as halt:

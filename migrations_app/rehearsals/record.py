@@ -15,7 +15,7 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position
 from migrations_app.execution.interface import (
-    COUNTED,
+    COUNTED_VERB,
     HOUR,
     AttemptLine,
     AttemptOutcome,
@@ -94,7 +94,7 @@ class RehearsalExecution:
         return ""
 
     def hourly_limit(self, step: Step) -> str:
-        if step.change is None or step.change.verb != COUNTED:
+        if step.change is None or step.change.verb != COUNTED_VERB:
             return ""
         since = self.now() - HOUR
         while self._deletions and (self._deletions[0].at or since) <= since:
@@ -130,10 +130,12 @@ class RehearsalExecution:
         self.waits_for = words
         return False
 
-    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
+    def record_intent(
+        self, step: Step, *, change: PlannedRequest, object_version: ObjectVersion, body_digest: str
+    ) -> Intent:
         del body_digest
-        line = self._line(step, change.verb, uid=tie.uid)
-        if change.verb == COUNTED:
+        line = self._line(step, change.verb, uid=object_version.uid)
+        if change.verb == COUNTED_VERB:
             self._deletions.append(line)
         return Intent(line.pk, len(self._lines[step.id]))
 

@@ -31,7 +31,7 @@ from migrations_app.simulator.karpenter.provisioning import pool_limits
 from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
 
-MOST_MOMENTS = 500
+MAX_MOMENTS = 500
 NO_FAILURE = Failure()
 
 
@@ -208,8 +208,8 @@ def _no_place(stage: RehearsalStage) -> Iterator[PodWithoutPlace]:
 
 
 def _moments(timeline: list[TimelinePoint], played: PlayOutcome, *, began: float) -> Iterator[RehearsalMoment]:
-    """At most MOST_MOMENTS of the timeline at even distances, with the first and the last."""
-    step = max(1, -(-len(timeline) // MOST_MOMENTS))
+    """At most MAX_MOMENTS of the timeline at even distances, with the first and the last."""
+    step = max(1, -(-len(timeline) // MAX_MOMENTS))
     chosen = timeline[::step]
     if timeline and chosen[-1] is not timeline[-1]:
         chosen.append(timeline[-1])

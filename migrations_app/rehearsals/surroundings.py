@@ -22,7 +22,7 @@ from migrations_app.simulator.pod_shapes import PodShapes
 from migrations_app.simulator.resources import amounts
 
 DEFAULT_NODE_SECONDS = 60.0
-LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0
+LEAST_SECONDS, MAX_SECONDS = 5.0, 900.0
 """Limits of plausible times of a launch: outside of them, a condition was probably rewritten later."""
 FEWEST_CLAIMS = 3
 POD_START_SECONDS, POD_STOP_SECONDS, INSTANCE_STOP_SECONDS = 15.0, 5.0, 30.0
@@ -165,7 +165,7 @@ def node_seconds(reading: ClusterReading) -> tuple[float, ...]:
     for kind, condition in (("NodeClaim", "Initialized"), ("Machine", "MachineInitialized")):
         for claim in reading.of(kind):
             seconds = _seconds(claim, condition)
-            if seconds is not None and LEAST_SECONDS <= seconds <= MOST_SECONDS:
+            if seconds is not None and LEAST_SECONDS <= seconds <= MAX_SECONDS:
                 times.append(seconds)
     return tuple(sorted(times)) if len(times) >= FEWEST_CLAIMS else ()
 

@@ -95,12 +95,10 @@ class SampleAws:
             arn=self.place.arn,
             status="ACTIVE",
             version=self._account.kubernetes,
-            platform_version="eks.12",
             endpoint=f"https://sample.gr7.{self._account.region}.eks.amazonaws.com",
             ca_data="",
             issuer=self._issuer,
             authentication_mode="API_AND_CONFIG_MAP",
-            auto_mode=False,
             vpc="vpc-00000000",
         )
 
@@ -154,7 +152,7 @@ class SampleAws:
         arn = f"arn:aws:sqs:{self._account.region}:{account}:{name}"
         allow = {"Effect": "Allow", "Principal": {"Service": SENDERS}, "Action": "sqs:SendMessage", "Resource": arn}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
-        return Queue(name=name, exists=True, arn=arn, policy=policy, retention_seconds=300, managed_encryption=True)
+        return Queue(name=name, exists=True, arn=arn, policy=policy)
 
     @property
     def _instances(self) -> list[JsonMap]:
@@ -273,9 +271,7 @@ def _role_arn(name: str, path: str = "/") -> str:
 
 
 def _role(name: str, trust: str, *, path: str = "/") -> AwsRole:
-    return AwsRole(
-        name=name, arn=_role_arn(name, path), path=path, trust=trust, boundary_arn="", max_session_seconds=3600
-    )
+    return AwsRole(name=name, arn=_role_arn(name, path), path=path, trust=trust, boundary_arn="")
 
 
 def _trust(service: str, *actions: str) -> str:

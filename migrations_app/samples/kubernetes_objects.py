@@ -9,7 +9,6 @@ from migrations_app.manifests import JsonMap
 Strings = Mapping[str, str]
 
 BORN = "2026-09-14T08:20:11Z"
-ZONES = ("a", "b", "c")
 
 
 def token(*words: object, length: int = 17) -> str:

@@ -138,7 +138,7 @@ class PodShapes:
         cache_key = metadata.get("namespace"), *map(id, parts)
         cached = self._seen.get(cache_key)
         if cached is None:
-            if len(self._seen) >= MOST_SEEN:
+            if len(self._seen) >= MAX_SEEN:
                 self._seen.clear()
             cached = self._seen[cache_key] = self._compared(pod), parts
         return cached[0]
@@ -159,7 +159,7 @@ class PodShapes:
         return self._known[key]
 
 
-MOST_SEEN = 20_000
+MAX_SEEN = 20_000
 _METADATA = ("labels", "annotations", "ownerReferences")
 _SPEC_FIELDS = (
     "containers", "initContainers", "overhead", "nodeSelector", "affinity", "tolerations",

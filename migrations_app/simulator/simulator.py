@@ -20,10 +20,10 @@ from migrations_app.simulator.owner_gc import OrphanCollector
 from migrations_app.simulator.pods import PodController
 from migrations_app.simulator.workloads import WorkloadController
 
-MOST_PASSES = 400
+MAX_PASSES = 400
 
 
-class RestlessCluster(RuntimeError):
+class ClusterNotSettled(RuntimeError):
     """Controllers undo each other's changes, or repeat a refused request without end."""
 
 
@@ -117,7 +117,7 @@ class KarpenterSimulator:
         self.measurements.sample(state, coming=len(self._launcher.coming))
         return self._api.writes - before
 
-    def settle(self, *, passes: int = MOST_PASSES) -> int:
+    def settle(self, *, passes: int = MAX_PASSES) -> int:
         """Makes passes until nothing is left to do now, and returns their number.
 
         Raises RestlessCluster if that does not end.
@@ -125,7 +125,7 @@ class KarpenterSimulator:
         for number in range(passes):
             if not self.work():
                 return number
-        raise RestlessCluster(f"the cluster is not at rest after {passes} passes")
+        raise ClusterNotSettled(f"the cluster is not at rest after {passes} passes")
 
     def advance(self, clock: SimulatedClock, to: datetime) -> None:
         """Works until this time, jumping from one moment at which something is due to the next."""

@@ -8,7 +8,7 @@ from migrations_app.templatetags import wording
 from migrations_app.texts import text as _
 
 register = template.Library()
-DEEDS: dict[str, str] = {
+EVENT_TEXTS: dict[str, str] = {
     "scan.requested": _("requested a scan"),
     "scan.fleet_requested": _("requested a scan of every cluster"),
     "cluster.registered": _("registered the cluster"),
@@ -149,11 +149,11 @@ OUTCOMES: dict[str, str] = {
 
 
 @register.filter
-def deed(line: Any) -> str:  # noqa: ANN401 - a line of the audit log
+def event_text(line: Any) -> str:  # noqa: ANN401 - a line of the audit log
     """Returns what the actor did; for an event without a sentence its verb in words."""
-    return DEEDS.get(line.verb, wording.spoken(line.verb.replace(".", ": ")))
+    return EVENT_TEXTS.get(line.verb, wording.code_text(line.verb.replace(".", ": ")))
 
 
 @register.filter
 def outcome_word(outcome: str) -> str:
-    return OUTCOMES.get(outcome, wording.spoken(outcome))
+    return OUTCOMES.get(outcome, wording.code_text(outcome))

@@ -14,7 +14,7 @@ from migrations_app.templatetags.readiness_tags import NONE, icon
 from migrations_app.texts import text as _
 
 register = template.Library()
-MEMBER_LOOKS: dict[str, BadgeStyle] = {
+MEMBER_STYLES: dict[str, BadgeStyle] = {
     "waiting": BadgeStyle(_("Waiting"), "muted", "na"),
     "preparing": BadgeStyle(_("Preparing"), "accent", "going"),
     "asking": BadgeStyle(_("Needs approval"), "warning", "person"),
@@ -79,27 +79,29 @@ PERSON_WORDS: dict[str, str] = {
 @register.simple_tag
 def member_badge(state: str) -> SafeString:
     """Returns the state of a cluster of a campaign: icon and word."""
-    look = MEMBER_LOOKS.get(state, NONE)
+    look = MEMBER_STYLES.get(state, NONE)
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 
 @register.filter
 def member_cause(code: str) -> str:
     """Returns why a cluster stopped or does not join, or a campaign ended; the code in words if it has no sentence."""
-    sentence = MEMBER_CAUSES.get(code) or JOURNEY_CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
+    sentence = (
+        MEMBER_CAUSES.get(code) or JOURNEY_CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)
+    )
     return sentence[:1].lower() + sentence[1:]
 
 
 @register.filter
 def gate_word(code: str) -> str:
     """Returns what the next wave waits for."""
-    return GATE_WORDS.get(code, wording.spoken(code))
+    return GATE_WORDS.get(code, wording.code_text(code))
 
 
 @register.filter
 def person_gate_word(code: str) -> str:
     """Returns which waves a person opens."""
-    return PERSON_WORDS.get(code, wording.spoken(code))
+    return PERSON_WORDS.get(code, wording.code_text(code))
 
 
 @register.filter

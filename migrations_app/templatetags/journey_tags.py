@@ -11,7 +11,7 @@ from migrations_app.templatetags.readiness_tags import NONE, icon
 from migrations_app.texts import text as _
 
 register = template.Library()
-STEP_LOOKS: dict[str, BadgeStyle] = {
+STEP_STYLES: dict[str, BadgeStyle] = {
     "waiting": BadgeStyle(_("Waiting"), "muted", "na"),
     "ready": BadgeStyle(_("Next"), "accent", "going"),
     "running": BadgeStyle(_("In progress"), "accent", "going"),
@@ -115,7 +115,7 @@ TITLES = {check.id: check.title for check in all_checks()}
 @register.simple_tag
 def step_badge(state: str) -> SafeString:
     """Returns the state of a step: icon and word."""
-    look = STEP_LOOKS.get(state, NONE)
+    look = STEP_STYLES.get(state, NONE)
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 
@@ -140,7 +140,7 @@ def undo_word(how: str) -> str:
 @register.filter
 def wait_word(code: str) -> str:
     """Returns what a journey waits for; the code in words if it has no sentence."""
-    return WAITS.get(code, wording.spoken(code))
+    return WAITS.get(code, wording.code_text(code))
 
 
 @register.filter
@@ -152,13 +152,13 @@ def hold_word(code: str) -> str:
 @register.filter
 def journey_cause(code: str) -> str:
     """Returns why a journey stopped or a step ended; the code in words if it has no sentence."""
-    return CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
+    return CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)
 
 
 @register.filter
 def difference_word(code: str) -> str:
     """Returns how a plan differs."""
-    return DIFFERENCES.get(code, wording.spoken(code))
+    return DIFFERENCES.get(code, wording.code_text(code))
 
 
 @register.filter

@@ -20,7 +20,7 @@ from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.readiness.outputs.wording import kind_word
-from migrations_app.readiness.progress.share import DonePercent
+from migrations_app.readiness.progress.done_percent import DonePercent
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.formatting import shown
 from migrations_app.texts import text as _
@@ -76,7 +76,7 @@ def message_tone(level: str) -> str:
 
 
 @register.filter
-def by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def grouped_by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Returns the messages that stay until they are closed, and those that disappear by themselves."""
     parts: dict[bool, list[Message]] = {False: [], True: []}
     for message in messages:
@@ -91,23 +91,23 @@ def toast_icon(tone: str) -> str:
 
 
 @register.filter
-def verdict_look(verdict: str) -> BadgeStyle:
+def verdict_style(verdict: str) -> BadgeStyle:
     return wording.VERDICTS.get(verdict, NONE)
 
 
 @register.filter
-def bucket_look(bucket: str) -> BadgeStyle:
+def bucket_style(bucket: str) -> BadgeStyle:
     return wording.BUCKETS.get(bucket, NONE)
 
 
 @register.filter
-def stage_look(stage: str) -> BadgeStyle:
+def stage_style(stage: str) -> BadgeStyle:
     return wording.STAGES.get(stage, wording.STAGES["unknown"])
 
 
 @register.filter
 def stage_word(stage: str) -> str:
-    return stage_look(stage).word
+    return stage_style(stage).word
 
 
 @register.filter
@@ -119,12 +119,12 @@ def fact_word(value: str | None, name: str) -> str:
 
 
 @register.filter
-def finding_look(finding: Any) -> BadgeStyle:  # noqa: ANN401 - a Finding, or None for a check that was not asked
+def finding_style(finding: Any) -> BadgeStyle:  # noqa: ANN401 - a Finding, or None for a check that was not asked
     """Returns the look of one finding; `Not asked` for None."""
-    return look_of(finding.status, finding.severity) if finding else BadgeStyle(_("Not asked"), "muted", "never")
+    return style_of(finding.status, finding.severity) if finding else BadgeStyle(_("Not asked"), "muted", "never")
 
 
-def look_of(status: str, severity: str) -> BadgeStyle:
+def style_of(status: str, severity: str) -> BadgeStyle:
     """Returns the look of a status: a failed check looks like its severity, any other like its status."""
     if status == "fail" and severity != "blocker":
         return wording.SEVERITIES.get(severity, NONE)._replace(word=_("Fails"))
@@ -187,7 +187,7 @@ def group_words(group: FindingGroup) -> str:
     unread = isinstance(reason, Reason) and reason.code == "part_unread"
     if group.alone or not unread or cause.part not in wording.PARTS:
         return group.summary or group.first.title
-    return _("{part} could not be read: {why}").format(part=wording.PARTS[cause.part], why=wording.spoken(cause.why))
+    return _("{part} could not be read: {why}").format(part=wording.PARTS[cause.part], why=wording.code_text(cause.why))
 
 
 @register.filter
@@ -227,12 +227,12 @@ def evidence_kind(row: Evidence) -> str:
 @register.filter
 def reason_word(code: str) -> str:
     """Returns why something could not be read, as a sentence."""
-    return wording.REASONS.get(code, wording.spoken(code).capitalize())
+    return wording.REASONS.get(code, wording.code_text(code).capitalize())
 
 
 @register.filter
-def spoken(code: str) -> str:
-    return wording.ANOMALIES.get(code, wording.spoken(code))
+def code_text(code: str) -> str:
+    return wording.ANOMALIES.get(code, wording.code_text(code))
 
 
 @register.simple_tag
@@ -256,14 +256,14 @@ def done_percent(done: DonePercent) -> SafeString:
 
 @register.simple_tag
 @cache
-def minirail(stage: str) -> SafeString:
+def stage_dots(stage: str) -> SafeString:
     """Returns the cluster's stage as five dots; decorative, beside the stage's word."""
     at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
     places = ((x, _where(index, at)) for index, x in enumerate(GEOMETRY))
     dots = format_html_join("", '<circle cx="{}" cy="6" r="3.2" class="{}"/>', places)
     walked = format_html('<line x1="6" y1="6" x2="{}" y2="6" class="past"/>', GEOMETRY[at]) if at > 0 else ""
     return format_html(
-        '<svg class="minirail" viewBox="0 0 52 12" aria-hidden="true"><line x1="6" y1="6" x2="46" y2="6"/>{}{}</svg>',
+        '<svg class="stage-dots" viewBox="0 0 52 12" aria-hidden="true"><line x1="6" y1="6" x2="46" y2="6"/>{}{}</svg>',
         walked,
         dots,
     )
@@ -282,7 +282,7 @@ def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the header of 
 
 
 @register.simple_tag
-def asked_of(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
+def view_query(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
     """Returns the query that keeps a link in the chosen snapshot and the planned Kubernetes, to append to another
     parameter.
     """
@@ -305,7 +305,7 @@ KEPT_PARAMETERS = frozenset(_PARAMETERS.split())
 
 
 @register.simple_tag(takes_context=True)
-def here_with(context: dict[str, Any], **changes: object) -> str:
+def query_string(context: dict[str, Any], **changes: object) -> str:
     """Returns this page's query string with some parameters changed (empty removes one), starting at page one.
 
     Parameters that no page reads are left out.

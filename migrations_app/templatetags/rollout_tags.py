@@ -26,17 +26,17 @@ DIFF_CLASSES = {"+": " is-added", "-": " is-removed", "@": " is-gap"}
 
 
 @register.filter
-def state_look(state: str) -> BadgeStyle:
+def state_style(state: str) -> BadgeStyle:
     return words.STATES.get(state, NONE)
 
 
 @register.filter
-def risk_look(risk: str) -> BadgeStyle:
+def risk_style(risk: str) -> BadgeStyle:
     return words.RISKS.get(risk, NONE)
 
 
 @register.filter
-def standing_look(standing: str) -> BadgeStyle:
+def standing_style(standing: str) -> BadgeStyle:
     return words.STANDINGS.get(standing, NONE)
 
 

@@ -301,6 +301,6 @@ def environment_tone(name: str) -> str:
     return next((tone for start, tone in ENVIRONMENTS if lowered.startswith(start)), "muted")
 
 
-def spoken(code: str) -> str:
+def code_text(code: str) -> str:
     """Returns a code as words, for codes without a row in a table."""
     return code.replace("_", " ").replace("-", " ")

@@ -17,9 +17,14 @@ _BUDGET = ("policy", "poddisruptionbudgets")
 _FIRST_WITH_NAME_LABEL = 21
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-_SECONDS = 300
+_TOLERATION_SECONDS = 300
 _TOLERATED = tuple(
-    {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
+    {
+        "key": f"node.kubernetes.io/{what}",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": _TOLERATION_SECONDS,
+    }
     for what in ("not-ready", "unreachable")
 )
 _POD_SPEC: JsonMap = {

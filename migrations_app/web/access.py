@@ -24,7 +24,7 @@ from migrations_app.use_cases.audit.log import Actor, acting_as
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
-LOOK = "look"
+SIGNED_IN = "look"
 """The right of everyone who is signed in; what they see depends on their roles."""
 OPERATE = ("operate_rollout", "administer_policy")
 APPROVE = ("approve_rollout", "administer_policy")
@@ -54,7 +54,9 @@ RIGHTS = {
 }
 
 
-def require_right(right: str = LOOK, *others: str, with_any_password: bool = False) -> Callable[[View[P]], View[P]]:
+def require_right(
+    right: str = SIGNED_IN, *others: str, with_any_password: bool = False
+) -> Callable[[View[P]], View[P]]:
     """Decorator for views: the user must be signed in and have that right or one of `others`.
 
     A right is a codename of this app, or LOOK.
@@ -85,8 +87,8 @@ def require_right(right: str = LOOK, *others: str, with_any_password: bool = Fal
 
 def may_open(request: HttpRequest, view: Callable[..., Any]) -> bool:
     """Whether the user has a right that opens the page of that view."""
-    rights: tuple[str, ...] = getattr(view, "rights", (LOOK,))
-    return any(right == LOOK or request.user.has_perm(f"migrations_app.{right}") for right in rights)
+    rights: tuple[str, ...] = getattr(view, "rights", (SIGNED_IN,))
+    return any(right == SIGNED_IN or request.user.has_perm(f"migrations_app.{right}") for right in rights)
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -125,13 +127,13 @@ def _visibility(request: HttpRequest, named: Mapping[str, Any]) -> VisibilitySco
     """Returns the user's visibility scope with the cluster that the URL names. Raises NotFound if that cluster is not
     visible (T11).
     """
-    standing = permissions_of(request.user)
+    permissions = permissions_of(request.user)
     subject = next(((kind, named[name]) for name, kind in SUBJECTS.items() if name in named), None)
-    return VisibilityScope(standing, subject_of(*subject, standing=standing) if subject else None)
+    return VisibilityScope(permissions, subject_of(*subject, permissions=permissions) if subject else None)
 
 
 def _require(request: HttpRequest, right: str, *others: str) -> None:
-    if right == LOOK or any(request.user.has_perm(f"migrations_app.{name}") for name in (right, *others)):
+    if right == SIGNED_IN or any(request.user.has_perm(f"migrations_app.{name}") for name in (right, *others)):
         return
     raise PermissionDenied(_("Your account may not {act}.").format(act=RIGHTS[right]))
 

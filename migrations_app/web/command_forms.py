@@ -11,7 +11,7 @@ from migrations_app.web.double_submit import submit_once
 
 P = ParamSpec("P")
 FormSubmit = Callable[Concatenate[HttpRequest, P], HttpResponse]
-LONGEST = 2000
+MAX_TEXT_LENGTH = 2000
 """Maximum number of characters that are kept of a reason or note."""
 
 
@@ -40,8 +40,8 @@ def refusal_status(error: KarpdashError) -> int:
 
 
 def text_in(request: HttpRequest, name: str) -> str:
-    """Returns the text of that field without spaces at its ends, cut to LONGEST; empty if the form has none."""
-    return request.POST.get(name, "").strip()[:LONGEST]
+    """Returns the text of that field without spaces at its ends, cut to MAX_TEXT_LENGTH; empty if the form has none."""
+    return request.POST.get(name, "").strip()[:MAX_TEXT_LENGTH]
 
 
 def number_in(request: HttpRequest, name: str, *, default: str = "") -> int:

@@ -15,7 +15,7 @@ KEPT = {"hx-preserve": "true"}
 """Attributes that keep a field's value when htmx replaces the form: the server never sends the value back."""
 
 
-class Unshown(forms.Textarea):
+class WriteOnlyTextarea(forms.Textarea):
     """A field for a secret that is never rendered again, not even when the form is redisplayed."""
 
     def format_value(self, _value: object) -> None:
@@ -100,7 +100,7 @@ class KubeconfigForm(forms.Form):
         strip=False,
         label=_("New kubeconfig"),
         help_text=_("With certificate-authority-data, and a token or client certificate data."),
-        widget=Unshown(attrs={"rows": 7, "spellcheck": "false", "autocomplete": "off", **KEPT}),
+        widget=WriteOnlyTextarea(attrs={"rows": 7, "spellcheck": "false", "autocomplete": "off", **KEPT}),
     )
     context = forms.CharField(
         max_length=253, required=False, label=_("Context"), help_text=_("Empty: the current context of the file.")
@@ -147,7 +147,7 @@ class RegisterForm(DetailsForm):
         strip=False,
         label=_("Kubeconfig"),
         help_text=_("With certificate-authority-data, and a token or client certificate data."),
-        widget=Unshown(
+        widget=WriteOnlyTextarea(
             attrs={
                 "rows": 9,
                 "spellcheck": "false",

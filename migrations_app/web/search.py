@@ -14,7 +14,7 @@ from migrations_app.queries.glossary import glossary
 from migrations_app.texts import text as _
 from migrations_app.web.access import may_open, require_right
 
-MOST = 8
+MAX_HITS = 8
 PAGES: tuple[tuple[str, str], ...] = (
     (_("Fleet"), "fleet"),
     (_("Causes: what blocks several clusters"), "fleet-causes"),
@@ -72,19 +72,19 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 def _clusters(q: str) -> tuple[Hit, ...]:
-    rows = named_clusters(q, limit=MOST)
+    rows = named_clusters(q, limit=MAX_HITS)
     return tuple(Hit(name, reverse("cluster", args=[key]), environment) for key, name, environment in rows)
 
 
 def _pages(request: HttpRequest, q: str) -> tuple[Hit, ...]:
     fit = ((word, reverse(name)) for word, name in PAGES if _matches(q, word))
     open_to = (Hit(word, path) for word, path in fit if may_open(request, resolve(path).func))
-    return tuple(open_to)[: MOST if q else len(PAGES)]
+    return tuple(open_to)[: MAX_HITS if q else len(PAGES)]
 
 
 def _terms(q: str) -> tuple[Hit, ...]:
     terms = (line for section in glossary() for line in section.terms if _matches(q, line.words))
-    return tuple(Hit(line.words, f"{reverse('glossary')}#{line.key}", line.meaning) for line in terms)[:MOST]
+    return tuple(Hit(line.words, f"{reverse('glossary')}#{line.key}", line.meaning) for line in terms)[:MAX_HITS]
 
 
 def _checks(q: str) -> tuple[Hit, ...]:
@@ -93,7 +93,7 @@ def _checks(q: str) -> tuple[Hit, ...]:
         for check in all_checks()
         if _matches(q, f"{check.id} {check.title}")
     )
-    return tuple(fit)[:MOST]
+    return tuple(fit)[:MAX_HITS]
 
 
 def _actions(q: str) -> tuple[Hit, ...]:
@@ -103,7 +103,7 @@ def _actions(q: str) -> tuple[Hit, ...]:
         for action in all_actions()
         if _matches(q, f"{action.id} {action.title}")
     )
-    return tuple(fit)[:MOST]
+    return tuple(fit)[:MAX_HITS]
 
 
 def _matches(q: str, text: str) -> bool:

@@ -18,13 +18,6 @@ GONE = "request to convert CR from an invalid group/version: karpenter.sh/v1beta
 OVERLAYS, BUFFERS = "nodeoverlays.karpenter.sh", "capacitybuffers.autoscaling.x-k8s.io"
 
 
-def _network_policy(*ports: int, namespace: str) -> Document:
-    rules = [{"ports": [{"port": port, "protocol": "TCP"} for port in ports]}]
-    chosen = {"matchLabels": {"app.kubernetes.io/name": "karpenter"}}
-    spec = {"ingress": rules, "podSelector": chosen, "policyTypes": ["Ingress"]}
-    return doc("networking.k8s.io/v1", "NetworkPolicy", metadata=meta("karpenter", namespace), spec=spec)
-
-
 def _role_of_ones_own() -> tuple[Document, Document]:
     """A role beside those of the chart, from a time when the controller made the nodes itself."""
     rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["create"]}]

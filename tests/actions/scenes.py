@@ -1,10 +1,7 @@
 """Scenes for tests of actions: a cluster as a scan sees it, and the whole objects as a planner is given them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
-
-import msgspec
 
 from migrations_app.actions import registry
 from migrations_app.actions.base import Action, PlanningContext
@@ -59,10 +56,6 @@ def asks_too_much(name: str, steps: Iterable[Step]) -> set[Any]:
     """Rights that the steps and their undoing ask for without the action saying so."""
     changes = [change for step in steps for change in (step.change, step.undo) if change]
     return {change.need for change in changes} - set(action_of(name).may)
-
-
-def with_limits(scene: PlanningContext, **limits: int) -> PlanningContext:
-    return replace(scene, limits=msgspec.structs.replace(scene.limits, **limits))
 
 
 def a_plan(name: str, steps: Iterable[Step], *, parameters: Mapping[str, Any] | None = None) -> Plan:

@@ -3,12 +3,14 @@
 import msgspec
 import pytest
 
-from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, PodOfController, controller_reasons
+from migrations_app.actions.controller_gate import ControllerGate, ControllerStatus, PodOfController, controller_reasons
 from migrations_app.actions.gate import ClusterCounters, Gate, judge
 
 GATE = ControllerGate(namespace="karpenter", deployment="karpenter", images=("c:2",), leader="lead")
 PODS = tuple(PodOfController(name=f"k-{number}", images=("c:2", "sidecar"), ready=True) for number in range(2))
-GOOD = ControllerSeen(found=True, observed=True, wanted=2, total=2, updated=2, available=2, pods=PODS, holder="k-1_7c1")
+GOOD = ControllerStatus(
+    found=True, observed=True, wanted=2, total=2, updated=2, available=2, pods=PODS, holder="k-1_7c1"
+)
 OLD = PodOfController(name="old", images=("c:1",), ready=True)
 
 

@@ -4,14 +4,14 @@ import pytest
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.controller_gate import ControllerGate, leader_lease
-from migrations_app.actions.delivery_gate import DeliveryGate, DeliverySeen, delivery_reasons, delivery_seen
+from migrations_app.actions.delivery_gate import DeliveryGate, DeliveryStatus, delivery_reasons, delivery_status
 from migrations_app.actions.gate import ClusterCounters, Gate, judge
 
 TARGET = ObjectTarget("g", "v1", "helmreleases", "HelmRelease", "karpenter", namespace="flux")
 GATE = DeliveryGate(target=TARGET, version="v1.0.14")
 WHERE = "HelmRelease flux/karpenter"
 READY = {"type": "Ready", "status": "True"}
-BROUGHT = DeliverySeen(found=True, observed=True, ready=True, version="1.0.14")
+BROUGHT = DeliveryStatus(found=True, observed=True, ready=True, version="1.0.14")
 
 
 def flux(**status):
@@ -30,7 +30,7 @@ def argo(spec=None, **status):
 
 
 def reasons(read):
-    return delivery_reasons(GATE, delivery_seen(read))
+    return delivery_reasons(GATE, delivery_status(read))
 
 
 @pytest.mark.parametrize(

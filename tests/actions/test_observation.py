@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters, LeavingPods, NodeMark
-from migrations_app.actions.observation import MOST_NODES, MOST_PODS, RunObservation, observed
+from migrations_app.actions.observation import MAX_NODES, MAX_PODS, RunObservation, observed
 
 NAMES = st.sampled_from([f"n{number}" for number in range(6)])
 LOOKS = st.lists(
@@ -78,13 +78,13 @@ def test_pods_count_on_drained_nodes_only_and_at_their_most():
 def test_more_pods_than_are_kept_are_told():
     blocked = tuple(
         BlockedEviction(namespace="shop", pod=f"p{number}", node="a", by="", budget="shop/a")
-        for number in range(MOST_PODS + 5)
+        for number in range(MAX_PODS + 5)
     )
     seen = folded([look("a", blocked=blocked)])[-1]
-    assert (len(seen.held["shop/a"]), seen.cut) == (MOST_PODS, True)
+    assert (len(seen.held["shop/a"]), seen.cut) == (MAX_PODS, True)
 
 
 def test_of_more_drained_nodes_than_are_kept_none_is_added():
-    names = [f"n{number}" for number in range(MOST_NODES + 5)]
+    names = [f"n{number}" for number in range(MAX_NODES + 5)]
     steps = folded([look(*names), look(*names, draining=names), look(*names[5:], draining=names[5:]), look()])
-    assert [(len(seen.nodes_drained), seen.cut) for seen in steps[2:]] == [(MOST_NODES, True)] * 3
+    assert [(len(seen.nodes_drained), seen.cut) for seen in steps[2:]] == [(MAX_NODES, True)] * 3

@@ -11,7 +11,7 @@ from migrations_app.actions.changes import ObjectTarget, RbacNeed, deletion, mer
 from migrations_app.actions.conditions import ListContains, Terminating
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import (
-    MOST_STEPS,
+    MAX_STEPS,
     ClusterIdentity,
     Forecast,
     Plan,
@@ -110,7 +110,7 @@ def test_rights_targets_and_risk_come_from_the_steps():
 def test_steps_are_numbered_by_their_place():
     assert [step.id for step in STEPS] == ["s001", "s002"]
     with pytest.raises(InvalidInput):
-        numbered(Step(id="", title="x") for _ in range(MOST_STEPS + 1))
+        numbered(Step(id="", title="x") for _ in range(MAX_STEPS + 1))
 
 
 def test_a_plan_holds_no_fractions_and_no_two_spellings_of_a_key():

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from migrations_app.actions.plan import Step
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts import preview
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
-from tests.actions.on_server import ADA, carried_out, plan_of, previewed
+from tests.actions.on_server import ADA, carried_out, previewed
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 VOLATILE = ("resourceVersion", "generation", "managedFields", "uid", "creationTimestamp")
@@ -36,11 +35,6 @@ def _succeeded(row: Rollout) -> Rollout:
     carried_out(row)
     assert (row.state, row.cause) == ("succeeded", "")
     return row
-
-
-def steps_planned(row: Rollout) -> list[Step]:
-    assert (row.state, row.cause) == ("previewed", "")
-    return list(plan_of(row).steps)
 
 
 def sent(row: Rollout) -> list[tuple[str, str]]:

@@ -146,11 +146,11 @@ def test_an_agent_that_is_not_heard_of_is_lost_and_keeps_its_session(
     seconds_until_lost(2)
     link = site.link(token.read_text())
     mailbox = mailbox_of(agent_row(cluster))
-    eventually(lambda: not mailbox.heard(), what="the agent to count as lost")
+    eventually(lambda: not mailbox.live_session(), what="the agent to count as lost")
     assert scanned(cluster).error_code == "agent_lost"
     seconds_until_lost(LOST_AFTER)
     link.ask("poll", AgentPoll(1), kind=AgentCalls)
-    assert mailbox.heard() == link.session
+    assert mailbox.live_session() == link.session
 
 
 class TestAnswers:

@@ -10,7 +10,7 @@ from migrations_app.clients.agents import dial_loop
 from migrations_app.clients.agents.call_rules import AllowedCalls
 from migrations_app.clients.agents.dial_loop import Agent
 from migrations_app.clients.agents.protocol import AgentBegin, AgentCall, AgentCalls, AgentPiece, AgentWelcome
-from migrations_app.clients.alive_file import AliveFile
+from migrations_app.clients.liveness_file import LivenessFile
 
 PATCH = AgentCall(nonce="2", method="PATCH", path="/api/v1/nodes/one")
 ANSWER = AgentPiece(nonce="2", index=0, last=True, status=200)
@@ -51,7 +51,7 @@ def served(monkeypatch: pytest.MonkeyPatch, relayed: Callable[[Agent, Any], Iter
     there: Any = server
     target: Any = Target()
     acting = AllowedCalls(acts=True)
-    agent = Agent(there, target, allowed=acting, version="1", told=lambda _: None, alive=AliveFile(None))
+    agent = Agent(there, target, allowed=acting, version="1", told=lambda _: None, alive=LivenessFile(None))
     monkeypatch.setattr(dial_loop, "relayed", lambda call, *, begin, **_: relayed(agent, begin))
     agent.serve()
     return server.told

@@ -86,7 +86,11 @@ def test_a_broker_that_hangs_is_left_after_a_second(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(mailbox_module, "_connection", lambda _, seconds: Hanging(seconds))
     mailbox = AgentMailbox("redis://192.0.2.1", "a", Plain())
     call = AgentCall(nonce="1", method="GET", path="/version")
-    for attempt in (lambda: mailbox.hear("one", seconds=20), mailbox.heard, lambda: mailbox.post(call)):
+    for attempt in (
+        lambda: mailbox.record_heartbeat("one", seconds=20),
+        mailbox.live_session,
+        lambda: mailbox.post(call),
+    ):
         with pytest.raises(Unreachable) as caught:
             attempt()
         assert caught.value.code == "no_broker"

@@ -131,10 +131,10 @@ class TestTheLine:
         dialled(far())
         row = far().agent
         mailbox = mailbox_of(row)
-        assert mailbox.heard() == row.session
+        assert mailbox.live_session() == row.session
         with django_capture_on_commit_callbacks(execute=True):
             renew_agent_token(row.cluster_id, by="ada")
-        assert mailbox.heard() == ""
+        assert mailbox.live_session() == ""
 
     def test_a_call_is_for_the_session_that_it_was_left_for(
         self, broker: Broker, far: Callable[..., AgentMessage]

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from django.contrib.auth.models import User
 
-from migrations_app.api.iam import MOST_CHARACTERS
+from migrations_app.api.iam import MAX_CHARACTERS
 from migrations_app.cli.iam import run
 from migrations_app.models.cluster import Cluster
 from tests.api.conftest import Tool
@@ -251,7 +251,7 @@ def test_bad_fields_are_pointed_at(api: Tool, more: dict[str, Any], wrong: tuple
 
 def test_too_much_in_all(api: Tool) -> None:
     each = document(allow("ec2:*", resource=[f"arn:aws:ec2:::{n:06d}" for n in range(3000)]))
-    assert len(json.dumps(each)) * 3 > MOST_CHARACTERS
+    assert len(json.dumps(each)) * 3 > MAX_CHARACTERS
     assert refused(evaluate(api, each, each, each)) == [("#/policies", "too_large")]
     assert refused(evaluate(api, each, each, boundary=each)) == [("#/policies", "too_large")]
 

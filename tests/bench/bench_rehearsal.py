@@ -11,7 +11,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 
-from migrations_app.actions.plan import MOST_STEPS, RolloutLimits
+from migrations_app.actions.plan import MAX_STEPS, RolloutLimits
 from migrations_app.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
 from tests.bench.measure import MEGABYTE, ROOT, FailedError, Figures, measured
 from tests.rehearsals.scene import Scene
@@ -35,7 +35,7 @@ class Target:
 # One step of the plan taints the Provisioner, so one node less than there may be steps.
 TARGETS = (
     Target(nodes=50, batch=5, seconds=2.0),
-    Target(nodes=MOST_STEPS - 1, batch=20, seconds=60.0, peak=500 * MEGABYTE),
+    Target(nodes=MAX_STEPS - 1, batch=20, seconds=60.0, peak=500 * MEGABYTE),
 )
 
 

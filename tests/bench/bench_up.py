@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.installations.running import Up
 from tests.servers.waiting import eventually
 
-MOST_MIB = 350
+MAX_MIB = 350
 LONGEST_STOP = 5.0
 SETTLES = 45.0
 """Seconds after the first page in which the sample fleet is scanned."""
@@ -49,10 +49,10 @@ def main() -> int:
             up.end(signal.SIGKILL)
             raise
     sys.stdout.write(
-        f"up: {used:.0f} MiB PSS of all processes, idle (at most {MOST_MIB})\n"
+        f"up: {used:.0f} MiB PSS of all processes, idle (at most {MAX_MIB})\n"
         f"up: stops in {took:.1f} s (at most {LONGEST_STOP:.0f})\n"
     )
-    return 0 if used <= MOST_MIB and took <= LONGEST_STOP else 1
+    return 0 if used <= MAX_MIB and took <= LONGEST_STOP else 1
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ LEVEL = 6
 DAY, YEAR = 24, 365 * 24
 """Hourly scans of the first day, and of a year."""
 ROUNDS = 7
-MOST_BYTES = 5_000_000_000
-MOST_TIMES, SPARE_MS = 1.25, 5.0
+MAX_BYTES = 5_000_000_000
+MAX_TIMES, SPARE_MS = 1.25, 5.0
 """What a page may take more than on the first day and still count as equally fast: the spread of two measurements."""
 STORY = "beta_037"
 PAGES = {
@@ -81,14 +81,14 @@ class Year:
 
 def verdicts(found: Year) -> Iterator[tuple[bool, str]]:
     """Each target: reached or not, and the sentence with the figure. The limit of the size is by cluster."""
-    limit = MOST_BYTES * found.clusters / CLUSTERS
+    limit = MAX_BYTES * found.clusters / CLUSTERS
     said = f"{found.database}: {found.size / 1e9:.2f} GB of {found.clusters} clusters (at most {limit / 1e9:.2f})"
     yield found.size <= limit, f"{said}, something new every {found.hours} hours"
     yield found.swept == 0, f"retention deleted {found.swept} rows of what was filled in"
     for page, took in found.year.items():
         before = found.first_day[page]
         said = f"{page} {took:.0f} ms after a year, {before:.0f} ms on the first day"
-        yield took <= max(MOST_TIMES * before, before + SPARE_MS), said
+        yield took <= max(MAX_TIMES * before, before + SPARE_MS), said
 
 
 def measured(clusters: int, *, hours: int = HOURS, kind: str = KIND, rounds: int = ROUNDS) -> Year:
@@ -128,7 +128,7 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
     from django.utils import timezone
 
     from migrations_app.models.cluster import Cluster
-    from migrations_app.use_cases.scans.packing import SETTLING, pack_history
+    from migrations_app.use_cases.scans.packing import MIN_UNUSED_TIME, pack_history
     from migrations_app.use_cases.scans.retention import sweep_old
 
     call_command("migrate", interactive=False, verbosity=0)
@@ -149,7 +149,7 @@ def _measure(clusters: int, hours: int, rounds: int) -> Year:
         _days(cluster, now=now, days=range(1, 365))
     filled = time.monotonic() - began
     swept = sweep_old(within=600.0, now=now)
-    for moment in (now, now + SETTLING):
+    for moment in (now, now + MIN_UNUSED_TIME):
         pack_history(within=3600.0, now=moment)
     Cluster.objects.update(created_at=now - timedelta(days=365))
     _analyzed(connection)
@@ -191,20 +191,20 @@ def _step_is_old(now: datetime) -> None:
     from django.db import connection
     from django.db.migrations.recorder import MigrationRecorder
 
-    from migrations_app.use_cases.scans.packing import GOING_BACK, OURS, STEP
+    from migrations_app.use_cases.scans.packing import OURS, ROLLBACK_PERIOD, STEP
 
     steps = MigrationRecorder(connection).migration_qs.filter(app=OURS, name=STEP)
-    if not steps.update(applied=now - GOING_BACK):
+    if not steps.update(applied=now - ROLLBACK_PERIOD):
         raise FailedError(f"{STEP} is no schema step")
 
 
 def _packed(first: Any, *, now: datetime) -> Any:
     """The cluster's content as the sweep packs it."""
     from migrations_app.models.scan import Content
-    from migrations_app.use_cases.scans.packing import SETTLING, pack_history
+    from migrations_app.use_cases.scans.packing import MIN_UNUSED_TIME, pack_history
 
     row = first.content
-    same = {"report": row.report, "nodes": row.nodes, "iam": row.iam, "history_since": now - SETTLING}
+    same = {"report": row.report, "nodes": row.nodes, "iam": row.iam, "history_since": now - MIN_UNUSED_TIME}
     made = Content.objects.create(digest=hashlib.sha256(row.pk.encode()).hexdigest(), **same)
     if not pack_history(within=60.0, now=now):
         raise FailedError("nothing was packed")

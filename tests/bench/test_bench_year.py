@@ -27,7 +27,7 @@ OF_A_CLUSTER = 294
 
 
 def test_the_full_size_is_that_of_the_targets():
-    assert (bench_year.CLUSTERS, bench_year.MOST_BYTES, YEAR) == (1000, 5_000_000_000, 8760)
+    assert (bench_year.CLUSTERS, bench_year.MAX_BYTES, YEAR) == (1000, 5_000_000_000, 8760)
 
 
 @pytest.mark.parametrize(

@@ -178,5 +178,8 @@ def test_the_nodes_of_a_cluster_are_rolled(browse, alpha, approver):
     carried_out(row, alpha)
     page.goto(address)
     expect(page.get_by_role("heading", name="Succeeded")).to_be_visible()
-    assert (alpha.admin.items("/api/v1/nodes"), [yes.approver_name for yes in Approval.objects.all()]) == ([], ["cleo"])
+    assert (
+        alpha.admin.items("/api/v1/nodes"),
+        [approval.approver_name for approval in Approval.objects.all()],
+    ) == ([], ["cleo"])
     assert (len(ada.made), len(cleo.made)) == (7, 3), (ada.made, cleo.made)

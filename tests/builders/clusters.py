@@ -10,7 +10,7 @@ from typing import Any, Self
 import msgspec
 
 from migrations_app.checks.base import CheckContext, Evidence, Finding, Remedy
-from migrations_app.checks.changes import HelmChange, When
+from migrations_app.checks.changes import ChangeTime, HelmChange
 from migrations_app.checks.registry import all_checks
 from migrations_app.checks.runner import run
 from migrations_app.inventory.aws_facts.pod_network import is_network_plugin
@@ -294,7 +294,7 @@ def without_changes(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
     return tuple(msgspec.structs.replace(one, change=msgspec.UNSET) for one in found)
 
 
-def helm_values_of(remedy: Remedy, *, when: When = "landing", version: str = "") -> Mapping[str, str]:
+def helm_values_of(remedy: Remedy, *, when: ChangeTime = "landing", version: str = "") -> Mapping[str, str]:
     """Returns the values that the remedy changes in the release karpenter, key to value as JSON; asserts time and
     version.
     """

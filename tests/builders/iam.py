@@ -51,7 +51,7 @@ def managed(
 
 def iam_role(name: str = "KarpenterController", *, trust: str = "{}") -> AwsRole:
     arn = f"arn:aws:iam::111122223333:role/{name}"
-    return AwsRole(name=name, arn=arn, path="/", trust=trust, boundary_arn="", max_session_seconds=3600)
+    return AwsRole(name=name, arn=arn, path="/", trust=trust, boundary_arn="")
 
 
 def a_role(
@@ -73,8 +73,8 @@ def a_node_role(name: str = NODE_ROLE) -> NodeRole:
 
 def eks(issuer: str = f"https://{ISSUER}") -> EksCluster:
     return EksCluster(
-        name="test", arn=PLACE.arn, status="ACTIVE", version="1.29", platform_version="eks.1", endpoint="https://x",
-        ca_data="", issuer=issuer, authentication_mode="API", auto_mode=False,
+        name="test", arn=PLACE.arn, status="ACTIVE", version="1.29", endpoint="https://x",
+        ca_data="", issuer=issuer, authentication_mode="API",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
 from migrations_app.rehearsals.document import RehearsalPlay, stored
-from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, no_check, set_up
 from migrations_app.rehearsals.reading import read_objects

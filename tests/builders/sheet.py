@@ -51,7 +51,7 @@ def a_controller_role(*documents: PolicyDocument | str, arn: str = ARN, **more: 
     """Returns a role found by its annotation; texts become documents."""
     made = tuple(one if isinstance(one, PolicyDocument) else a_document(one) for one in documents)
     name = arn.rpartition("/")[2]
-    role = AwsRole(name=name, arn=arn, path="/", trust="{}", boundary_arn="", max_session_seconds=3600)
+    role = AwsRole(name=name, arn=arn, path="/", trust="{}", boundary_arn="")
     parts: dict[str, Any] = {"role": Seen((role,)), "policies": Seen(made), "boundary": Seen(())}
     home = {"namespace": "kube-system", "service_account": "karpenter", "found_by": "irsa"}
     return ControllerRole(**({"arn": arn} | home | parts | more))

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from migrations_app.campaigns.burn_up import burn_up
 from migrations_app.campaigns.next_moves import (
+    CampaignFacts,
     CampaignMove,
-    CampaignSeen,
-    JourneySeen,
-    MemberSeen,
-    WaveSeen,
+    JourneyFacts,
+    MemberFacts,
+    WaveFacts,
     at_work,
     gate,
     next_moves,
 )
 from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Recipe, Selection, WaveCandidate, in_waves
-from migrations_app.campaigns.states import AT_WORK, CAMPAIGN_STATES, MAY_FOLLOW, MEMBER_MAY_FOLLOW, SETTLED
+from migrations_app.campaigns.states import AT_WORK, CAMPAIGN_STATES, CAMPAIGN_TRANSITIONS, MEMBER_TRANSITIONS, SETTLED
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 replace = msgspec.structs.replace
@@ -59,17 +59,17 @@ class Stage:
         where = {pk: wave for wave, ids in enumerate(in_waves(named, recipe)) for pk in ids}
         self.now = NOW
         self.broken = False
-        self.here = CampaignSeen(
+        self.here = CampaignFacts(
             state="running",
             recipe=recipe,
             members=tuple(
-                MemberSeen(
+                MemberFacts(
                     id=one.id, wave=where[one.id], state="waiting", environment=one.environment,
                     region="" if one.nodes else "eu", left=1 + one.nodes % 2,
                 )
                 for one in named
             ),
-            waves=tuple(WaveSeen() for _ in set(where.values())),
+            waves=tuple(WaveFacts() for _ in set(where.values())),
         )  # fmt: skip
 
     def look(self) -> None:
@@ -105,20 +105,20 @@ class Stage:
             "prepare": "preparing", "next_hop": "preparing", "cover": "preparing", "ask": "asking", "start": "running",
             "note_running": "running", "finish": "done", "stop": "stopped", "drop": "out",
         }[move.do]  # fmt: skip
-        assert then == one.state or then in MEMBER_MAY_FOLLOW[one.state]
+        assert then == one.state or then in MEMBER_TRANSITIONS[one.state]
         if move.do in ("prepare", "next_hop", "cover", "start", "ask"):
             assert self.here.state == "running"
             assert not self.broken
         made, changes = one.journey, {}
         if move.do in ("prepare", "next_hop"):
             assert self.here.waves[one.wave].opened
-            made, changes = JourneySeen(state="previewed"), {"left": one.left - 1}
+            made, changes = JourneyFacts(state="previewed"), {"left": one.left - 1}
         elif move.do == "cover":
-            made = JourneySeen(state="approved")
+            made = JourneyFacts(state="approved")
         elif move.do == "ask":
-            made = JourneySeen(state="awaiting_approval")
+            made = JourneyFacts(state="awaiting_approval")
         elif move.do == "start":
-            made = JourneySeen(state="running")
+            made = JourneyFacts(state="running")
         elif move.do == "finish":
             changes = {"ended_at": self.now}
         elif move.do == "stop":
@@ -155,13 +155,13 @@ class Stage:
         elif made is not None and one.state in AT_WORK:
             self.journey(one, made, what)
 
-    def journey(self, one: MemberSeen, made: JourneySeen, what: str) -> None:
+    def journey(self, one: MemberFacts, made: JourneyFacts, what: str) -> None:
         follows = {
             ("succeed", "running"): "succeeded", ("fail", "running"): "paused", ("abort", "running"): "aborted",
             ("approve", "awaiting_approval"): "approved",
         }  # fmt: skip
         if then := follows.get((what, made.state)):
-            self.set(one, journey=JourneySeen(state=then, cause_code="not_seen" if then == "paused" else ""))
+            self.set(one, journey=JourneyFacts(state=then, cause_code="not_seen" if then == "paused" else ""))
 
     def settle(self) -> None:
         """A person takes out what is stopped, and resumes."""
@@ -170,10 +170,10 @@ class Stage:
                 self.set(one, state="out")
         self.here, self.broken = replace(self.here, state="running"), False
 
-    def of(self, pk: str) -> MemberSeen:
+    def of(self, pk: str) -> MemberFacts:
         return next(one for one in self.here.members if one.id == pk)
 
-    def set(self, one: MemberSeen, **changes: object) -> None:
+    def set(self, one: MemberFacts, **changes: object) -> None:
         members = tuple(replace(each, **changes) if each.id == one.id else each for each in self.here.members)
         self.here = replace(self.here, members=members)
 
@@ -241,11 +241,11 @@ def test_first_environments_and_small_clusters_come_first():
     assert in_waves(clusters, recipe) == (("try",), ("lab", "pre"), ("pay", "shop"))
 
 
-def running(**member: object) -> CampaignSeen:
-    one = MemberSeen(**({"id": "a", "wave": 0, "state": "running"} | member))
-    other = MemberSeen(id="b", wave=0, state="waiting")
+def running(**member: object) -> CampaignFacts:
+    one = MemberFacts(**({"id": "a", "wave": 0, "state": "running"} | member))
+    other = MemberFacts(id="b", wave=0, state="waiting")
     recipe = Recipe(selection=Selection())
-    return CampaignSeen(state="running", recipe=recipe, members=(one, other), waves=(WaveSeen(opened=True),))
+    return CampaignFacts(state="running", recipe=recipe, members=(one, other), waves=(WaveFacts(opened=True),))
 
 
 @pytest.mark.parametrize(
@@ -261,30 +261,30 @@ def running(**member: object) -> CampaignSeen:
     ],
 )
 def test_what_breaks_the_promise_stops_the_campaign(journey, code):
-    moves = next_moves(running(journey=JourneySeen(**journey)), now=NOW)
+    moves = next_moves(running(journey=JourneyFacts(**journey)), now=NOW)
     assert moves == (CampaignMove("stop", "a", code), CampaignMove("halt", "a", code))
 
 
 @pytest.mark.parametrize(("cause", "code"), [("not_seen", "not_seen"), ("", "member_stopped")])
 def test_one_that_was_noted_by_a_worker_that_died_halts_it_for_its_own_cause(cause, code):  # R02
-    journey = JourneySeen(state="paused", cause_code=cause)
+    journey = JourneyFacts(state="paused", cause_code=cause)
     moves = next_moves(running(state="stopped", cause_code=cause, journey=journey), now=NOW)
     assert moves == (CampaignMove("halt", "a", code),)
 
 
 @pytest.mark.parametrize("cause", ["asked", "kill_switch", "audit"])
 def test_what_people_and_the_kill_switch_pause_breaks_none(cause):
-    moves = next_moves(running(journey=JourneySeen(state="paused", cause_code=cause)), now=NOW)
+    moves = next_moves(running(journey=JourneyFacts(state="paused", cause_code=cause)), now=NOW)
     assert moves == (CampaignMove("prepare", "b"),)
 
 
 def test_nothing_to_do_is_done_only_where_the_release_is_seen():
-    made = JourneySeen(state="expired", cause_code="no_hop")
+    made = JourneyFacts(state="expired", cause_code="no_hop")
     assert next_moves(running(journey=made, reached=True), now=NOW)[0] == CampaignMove("finish", "a", "reached")
 
 
 def test_behind_the_kill_switch_and_outside_of_its_windows_nothing_begins():
-    here = running(journey=JourneySeen(state="running"))
+    here = running(journey=JourneyFacts(state="running"))
     assert next_moves(replace(here, halts="kill_switch"), now=NOW) == (CampaignMove("halt", code="kill_switch"),)
     assert next_moves(replace(here, window=False), now=NOW) == (CampaignMove("wait", code="window"),)
     assert next_moves(replace(here, state="paused"), now=NOW) == ()
@@ -292,22 +292,23 @@ def test_behind_the_kill_switch_and_outside_of_its_windows_nothing_begins():
 
 def test_the_gate_tells_what_it_waits_for():
     gates = Gates(soak_seconds=600, person="every", most_stops=0)
-    done = MemberSeen(id="a", wave=0, state="done", ended_at=NOW - timedelta(seconds=599))
-    here = CampaignSeen(
+    done = MemberFacts(id="a", wave=0, state="done", ended_at=NOW - timedelta(seconds=599))
+    here = CampaignFacts(
         state="running", recipe=Recipe(selection=Selection(), gates=gates),
-        members=(done, MemberSeen(id="b", wave=1, state="waiting")), waves=(WaveSeen(opened=True, stops=1), WaveSeen()),
+        members=(done, MemberFacts(id="b", wave=1, state="waiting")),
+        waves=(WaveFacts(opened=True, stops=1), WaveFacts()),
     )  # fmt: skip
     assert gate(replace(here, members=(replace(done, state="running"), here.members[1])), wave=1, now=NOW) == "verified"
     assert gate(here, wave=1, now=NOW) == "soak"
     later = NOW + timedelta(seconds=1)
     assert gate(here, wave=1, now=later) == "stops"
-    calm = replace(here, waves=(WaveSeen(opened=True), WaveSeen()))
+    calm = replace(here, waves=(WaveFacts(opened=True), WaveFacts()))
     assert gate(calm, wave=1, now=later) == "person"
-    assert gate(replace(here, waves=(here.waves[0], WaveSeen(agreed=True))), wave=1, now=later) == ""
+    assert gate(replace(here, waves=(here.waves[0], WaveFacts(agreed=True))), wave=1, now=later) == ""
 
 
 def test_ended_campaigns_stay_ended():
-    over = [state for state in CAMPAIGN_STATES if not MAY_FOLLOW[state]]
+    over = [state for state in CAMPAIGN_STATES if not CAMPAIGN_TRANSITIONS[state]]
     assert over == ["succeeded", "aborted", "rejected", "expired"]
 
 

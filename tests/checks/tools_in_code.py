@@ -5,7 +5,7 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from migrations_app.checks.base import HOWS, Check, How
+from migrations_app.checks.base import REMEDY_TOOLS, Check, RemedyTool
 from migrations_app.checks.remedies.commands import after_task, in_aws, in_cluster, remedies_of
 from migrations_app.checks.tools import TOOLS_OF
 
@@ -21,12 +21,12 @@ _OURS = "migrations_app.checks"
 _TEXTS = f"{_OURS}.render"
 
 
-def tools_in_code(check: Check) -> tuple[How, ...]:
+def tools_in_code(check: Check) -> tuple[RemedyTool, ...]:
     """Every tool that a remedy of the check may be for; empty where it gives none."""
     advice = check._advise
     words = _words(advice) if isinstance(advice, FunctionType) else frozenset()
     named = words | {"action"} if check.resolved_by else words
-    return tuple(how for how in HOWS if how in named)
+    return tuple(how for how in REMEDY_TOOLS if how in named)
 
 
 @cache
@@ -44,7 +44,7 @@ def _words(function: FunctionType) -> frozenset[str]:
             found |= _RENDERERS[here]
             continue
         named = [one for code in _codes(here.__code__) for one in _named(here, code)]
-        found.update(word for code in _codes(here.__code__) for word in _texts(code.co_consts) if word in HOWS)
+        found.update(word for code in _codes(here.__code__) for word in _texts(code.co_consts) if word in REMEDY_TOOLS)
         callees = {ours for one in named if (ours := _ours(one)) is not None}
         if remedies_of in callees or not (callees & _RENDERERS.keys() or here.__module__.startswith(_TEXTS)):
             made.update(how for one in named if isinstance(one, type) for how in TOOLS_OF.get(one, ()))

@@ -11,7 +11,7 @@ from migrations_app.cli import convert
 from migrations_app.cli.convert import finding_line
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.reports.report import LocatedFinding
-from migrations_app.manifests.reader import MOST_BYTES
+from migrations_app.manifests.reader import MAX_BYTES
 
 PROVISIONER = """\
 # owned by web
@@ -126,7 +126,7 @@ def test_a_file_of_ten_megabytes(folder: Path, capsys: pytest.CaptureFixture[str
     assert run("-f", big) == 2
     assert (
         capsys.readouterr().err
-        == f"error too-large - -: the input is larger than {MOST_BYTES // 1024**2} MiB; split it ({big})\n"
+        == f"error too-large - -: the input is larger than {MAX_BYTES // 1024**2} MiB; split it ({big})\n"
     )
     assert run("-f", big, "-f", folder / "b.yaml") == 1
     assert names(capsys.readouterr().out) == ["b"]

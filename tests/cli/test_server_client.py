@@ -198,7 +198,7 @@ def test_a_list_from_a_server_says_who_does_not_answer_and_what_is_old(shop, ask
 
 
 def test_every_page_of_a_list_is_read(token, asked, monkeypatch):
-    monkeypatch.setattr("migrations_app.clients.karpdash_server.PAGE", 2)
+    monkeypatch.setattr("migrations_app.clients.karpdash_server.PAGE_SIZE", 2)
     for number in range(5):
         a_cluster(f"c{number}")
     assert [row["name"] for row in json.loads(asked("cluster", "list", "-o", "json")[1])] == [f"c{n}" for n in range(5)]

@@ -10,7 +10,7 @@ from tests.fakes.lying.scans import (
     FAULTS,
     LATE,
     LIMITS,
-    MOST_GROWN,
+    MAX_GROWN,
     SHORT,
     TOLD_BY_OTHERS,
     complaints,
@@ -65,7 +65,7 @@ def test_where_every_answer_is_bad_nothing_but_the_version_is_seen(name: str) ->
     grown, started = peak(), time.monotonic()
     found = scan(NAME, fault.act, applies_to=lambda request: request.path != "/version", dice=random.Random(name))
     assert time.monotonic() - started < LIMITS.scan_seconds + AT_ONCE
-    assert peak() - grown < MOST_GROWN
+    assert peak() - grown < MAX_GROWN
     reasons = {line.why for line in found.parts if not line.seen}
     assert reasons <= {*fault.why, LATE, "not_asked"}
     assert reasons

@@ -57,8 +57,8 @@ USES: dict[str, Use] = {
 def trusted(tmp_path, monkeypatch) -> None:
     (tmp_path / "ca.pem").write_text(AUTHORITY.pem)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    monkeypatch.setattr(webhooks, "SECONDS", 1.0)
-    monkeypatch.setattr(identity_provider, "SECONDS", 1.0)
+    monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(identity_provider, "TIMEOUT_SECONDS", 1.0)
 
 
 @pytest.fixture(params=USES.values(), ids=USES)

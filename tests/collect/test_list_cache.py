@@ -13,7 +13,7 @@ import pytest
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.collect import list_cache
 from migrations_app.collect.collect import collect
-from migrations_app.collect.list_cache import LONGEST, MOST_PAUSES, KeptPart, PartMemory
+from migrations_app.collect.list_cache import MAX_LIST_AGE, MAX_PAUSES, KeptPart, PartMemory
 from migrations_app.errors import Expired, Forbidden, InvalidResponse, ReadError, TimedOut
 from migrations_app.inventory.parts import Unseen
 from migrations_app.samples import fleet
@@ -178,7 +178,7 @@ def test_another_server_version_cluster_credential_or_release_of_ours_takes_noth
 
 @pytest.mark.parametrize(
     ("now", "taken"),
-    [(NOW + LONGEST - timedelta(seconds=1), 2), (NOW + LONGEST, 0), (NOW - timedelta(seconds=1), 0)],
+    [(NOW + MAX_LIST_AGE - timedelta(seconds=1), 2), (NOW + MAX_LIST_AGE, 0), (NOW - timedelta(seconds=1), 0)],
 )
 def test_after_a_day_or_with_a_clock_put_back_all_is_read_whole(api, kept, now, taken):
     assert len(lines(scanned(api, kept, now=now)[0])) == taken
@@ -212,7 +212,7 @@ def test_a_server_that_proves_nothing_is_asked_less_and_less(api, kept):
         kept = {**kept, **memory.fresh}
         tries += [minute] if len(api.asked) > before else []
     pauses = [later - earlier - 1 for earlier, later in pairwise(tries)]
-    assert pauses == [0, 2, 6, 14, MOST_PAUSES]
+    assert pauses == [0, 2, 6, 14, MAX_PAUSES]
     api.proves = True
     for minute in range(60, 90):
         memory = scanned(api, kept, now=NOW + timedelta(minutes=minute))[1]

@@ -8,7 +8,7 @@ import yaml
 
 from karpdash.configuration.env import settings
 from karpdash.processes.queues import WORKERS
-from karpdash.processes.supervise import GRACE
+from karpdash.processes.supervise import STOP_SECONDS
 from tests.deploy import compose
 from tests.deploy.test_chart import pods
 
@@ -78,7 +78,7 @@ def test_checkpoints_of_the_audit_log_leave_the_database(services):  # A53
 def test_every_lane_has_its_worker(services):  # R20
     assert [services[f"worker-{lane}"]["command"] for lane in WORKERS] == [["karpdash", "worker", x] for x in WORKERS]
     assert {services[f"worker-{lane}"]["stop_signal"] for lane in WORKERS} == {"SIGQUIT"}
-    assert all(float(services[f"worker-{x}"]["stop_grace_period"].removesuffix("s")) >= GRACE for x in WORKERS)
+    assert all(float(services[f"worker-{x}"]["stop_grace_period"].removesuffix("s")) >= STOP_SECONDS for x in WORKERS)
 
 
 def test_the_proxy_is_told_both_web_processes_by_one_name(services):  # R27

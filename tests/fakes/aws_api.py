@@ -42,7 +42,6 @@ def policy_arn(name):
 def a_role(name, path="", boundary_arn="", trust="{}"):
     return AwsRole(
         name=name, arn=role_arn(name, path=path), path=f"/{path}", trust=trust, boundary_arn=boundary_arn,
-        max_session_seconds=3600,
     )  # fmt: skip
 
 
@@ -53,10 +52,10 @@ def a_document(name, text='{"Version":"2012-10-17","Statement":[]}', kind="custo
 
 def a_cluster(**changed):
     facts = {
-        "name": "shop", "arn": PLACE.arn, "status": "ACTIVE", "version": "1.30", "platform_version": "eks.9",
+        "name": "shop", "arn": PLACE.arn, "status": "ACTIVE", "version": "1.30",
         "endpoint": "https://abc.gr7.eu-west-1.eks.amazonaws.com", "ca_data": "",
         "issuer": "https://oidc.eks.eu-west-1.amazonaws.com/id/ABC", "authentication_mode": "API_AND_CONFIG_MAP",
-        "auto_mode": False, "vpc": "vpc-1",
+        "vpc": "vpc-1",
     }  # fmt: skip
     return EksCluster(**facts | changed)
 

@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-HOUR = datetime.timedelta(hours=1)
 DAY = datetime.timedelta(days=1)
 
 

@@ -82,7 +82,7 @@ def finished(workers, row):
     return workers.state(row)
 
 
-@pytest.mark.parametrize("point", [*journal.NAMES[:-1], "helm_before_record"])
+@pytest.mark.parametrize("point", [*journal.CRASH_POINTS[:-1], "helm_before_record"])
 def test_killed_before_or_after_the_run_it_is_done_once(workers, point):  # R02, A22, A25
     row = planned(workers)
     assert workers.work(row, point) == KILLED
@@ -90,7 +90,7 @@ def test_killed_before_or_after_the_run_it_is_done_once(workers, point):  # R02,
     assert (sent(workers), statuses(workers), image(workers)) == (ONCE, {1: "superseded", 2: "deployed"}, NEXT)
 
 
-@pytest.mark.parametrize("point", runs.NAMES[1:])
+@pytest.mark.parametrize("point", runs.CRASH_POINTS[1:])
 def test_killed_in_the_middle_nothing_is_sent_again_and_a_person_decides(workers, point):  # R02, A25, A37
     row = planned(workers)
     assert workers.work(row, point) == KILLED

@@ -18,14 +18,14 @@ from migrations_app.actions.helm.request import HelmRequest, HelmRun
 from migrations_app.clients.helm.chart_archive import checked_chart
 from migrations_app.clients.helm.engine import HelmInput, HelmTool, RunGuards, dry_run_helm, run_helm
 from migrations_app.clients.helm.program import (
-    MOST_MEMORY,
+    MAX_MEMORY,
     environment,
     kill_group,
     private_folder,
     run,
     write_kubeconfig,
 )
-from migrations_app.clients.helm.relay import MOST_CONNECTIONS, ClusterRelay
+from migrations_app.clients.helm.relay import MAX_CONNECTIONS, ClusterRelay
 from migrations_app.clients.helm.relay_rules import DryRules, PlannedRules, RelayedRequest
 from migrations_app.errors import Conflict, InvalidInput
 from tests.clients.kubernetes.rig import CANARY, FAST, always, speaking
@@ -129,7 +129,7 @@ def test_a_stranger_is_sent_off_before_anything_of_his_is_read():  # K19, T06
             line.sendall(b"POST /guess HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n")
             told = b"".join(iter(lambda: line.recv(65536), b""))  # ends: the relay closes, and waits for no body
         assert told.startswith(b"HTTP/1.1 404 ")
-        others = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(MOST_CONNECTIONS)]
+        others = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(MAX_CONNECTIONS)]
         with socket.create_connection(("127.0.0.1", port), timeout=20) as more:
             assert more.recv(1) == b""
         for line in others:
@@ -260,7 +260,7 @@ def test_a_run_that_has_to_end_is_killed_with_all_that_it_started(tmp_path):  # 
 
 def test_helm_cannot_take_all_memory(tmp_path):  # T06
     program = tmp_path / "helm"
-    lines = ("import sys", "sys.stdin.read()", f"held = bytearray({MOST_MEMORY})", "print('held', len(held))")
+    lines = ("import sys", "sys.stdin.read()", f"held = bytearray({MAX_MEMORY})", "print('held', len(held))")
     program.write_text("\n".join((f"#!{sys.executable}", *lines)))
     program.chmod(stat.S_IRWXU)
     end = run(program, (), folder=tmp_path, stdin=b"", seconds=20)

@@ -31,6 +31,7 @@ EMPTY_WORDS = {"util", "utils", "helper", "helpers", "common", "misc", "manager"
 DOMAIN_WORDS = {"Manager"}  # who looks after an object
 EMPTY_ENDINGS = ("Util", "Utils", "Helper", "Helpers", "Misc", "Handler", "Data", "Info", "Manager")
 TAKEN_WORD = "migrat"  # the word is Django's
+BARE_LIMIT = re.compile(r"_?(MOST(_.*)?|LONGEST|SHORTEST|LARGEST|DEEPEST|FEWEST|LEAST|AT_ONCE|SECONDS)")
 GIVEN_NAMES = (" migrations_app", " MigrationsAppConfig")  # the folder's, and what Django calls its AppConfig
 MODULES_OF_A_FOLDER = 18
 FOLDERS_OF_THAT_NAME = ("migrations_app", "migrations")
@@ -195,6 +196,12 @@ def test_no_class_is_named_by_an_empty_word() -> None:
     names = [(f"{path}:{line}", name) for path in measures.product() for line, name in measures.defined_names(path)]
     found = [f"{where} {name}" for where, name in names if name.endswith(EMPTY_ENDINGS) and name not in DOMAIN_WORDS]
     assert found == [], f"say what it does:{listed(found)}"
+
+
+def test_no_limit_is_named_by_a_superlative_alone() -> None:
+    names = [(f"{path}:{line}", name) for path in measures.product() for line, name in measures.defined_names(path)]
+    found = [f"{where} {name}" for where, name in names if BARE_LIMIT.fullmatch(name)]
+    assert found == [], f"say what is limited, and the unit (MAX_NAMES, STOP_SECONDS):{listed(found)}"
 
 
 def test_no_folder_has_over_18_modules() -> None:

@@ -24,7 +24,7 @@ from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.metric_queries import dashboards_collector, rules_collector
 from migrations_app.readiness.runbook.effects.effect import effect_of_all
-from migrations_app.redaction import redacted
+from migrations_app.redaction import redacted_tree
 from migrations_app.samples import karpenter_objects
 from tests.builders.clusters import a_cluster
 from tests.builders.newest import NEWEST_MINOR
@@ -49,7 +49,7 @@ def a_list_of_variables(size: int) -> Work:
 
 def values_with_secrets(size: int) -> Work:
     tree = {"settings": {"clusterName": "password=hunter2x " * size}, "args": ["--token abcdefgh1"] * size}
-    return lambda: redacted(tree)
+    return lambda: redacted_tree(tree)
 
 
 def a_release_of_many_crds(size: int) -> Work:
@@ -159,7 +159,7 @@ def test_twice_the_input_is_at_most_a_little_more_than_twice_the_work(work):
 
 def test_more_than_that_would_be_seen():  # the positive control
     def squared(size: int) -> Work:
-        return lambda: [number for number in range(size) for _ in range(size) if redacted("x")]
+        return lambda: [number for number in range(size) for _ in range(size) if redacted_tree("x")]
 
     with pytest.raises(AssertionError, match=r"^\(\d+, \d+, \d+\)"):
         assert_linear(squared, sizes=(40, 80, 160))

@@ -9,7 +9,7 @@ from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.policy import MAX_BYTES, parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.site import AwsSite
-from migrations_app.iam.templates import MOST_BYTES, policy_texts
+from migrations_app.iam.templates import MAX_TEMPLATE_BYTES, policy_texts
 
 ALLOW = {"Effect": "Allow", "Action": "ec2:RunInstances", "Resource": "*"}
 DOCUMENT = {"Version": "2012-10-17", "Statement": [ALLOW]}
@@ -184,7 +184,7 @@ def test_what_another_role_may_do_never_counts(other, told):
         (resources(P=("Policy", {"PolicyDocument": [1]})), "f: P: its PolicyDocument is neither"),
         (resources(P=("Policy", {})), "f: P: its PolicyDocument is neither"),
         (b"# AWS::IAM::\nResources: \xff", "f: not UTF-8 text"),
-        ("# AWS::IAM::\nResources: {}\n" + "#" * MOST_BYTES, "f: more than 1,000,000 bytes"),
+        ("# AWS::IAM::\nResources: {}\n" + "#" * MAX_TEMPLATE_BYTES, "f: more than 1,000,000 bytes"),
     ],
 )
 def test_an_unreadable_template_is_refused_with_its_place(data, reason):

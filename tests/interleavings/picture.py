@@ -93,7 +93,14 @@ class _PlainState:
 
     def letters(self) -> list[Any]:
         return [
-            (one.rollout, one.step, one.number, self.value(one.tie), self.value(one.answer), one.sender.letter is one)
+            (
+                one.rollout,
+                one.step,
+                one.number,
+                self.value(one.object_version),
+                self.value(one.answer),
+                one.sender.letter is one,
+            )
             for one in self._stage.letters
             if one.answer is None or one.sender.letter is one
         ]
@@ -130,7 +137,7 @@ class _PlainState:
                 held = self._now.lease
                 return bool(held and held.token == value.token)
             case ExecutionContext():
-                return self.value(value.row), self.value(value.fence)
+                return self.value(value.row), self.value(value.lease_token)
             case Position():
                 opened = self.value(value.open)
                 return value.step.id, value.phase, opened, value.refusals, value.in_doubt, value.skipped

@@ -92,7 +92,7 @@ def _open_requests_forgotten() -> None:
 
 
 def _ended_is_not_final() -> None:
-    states.FOLLOWS["succeeded"] = frozenset({"aborted"})
+    states.ROLLOUT_TRANSITIONS["succeeded"] = frozenset({"aborted"})
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER rollout_states")
 

@@ -19,7 +19,7 @@ from migrations_app.journeys.states import (
     StepProgress,
 )
 
-MOST_STEPS = 4
+MAX_STEPS = 4
 
 
 def follows(now):
@@ -67,7 +67,7 @@ INVARIANTS = {
 }
 
 
-def walked(most=MOST_STEPS):
+def walked(most=MAX_STEPS):
     """How many states and transitions there are, and which invariants some transition breaks."""
     kinds = [protects for count in range(1, most + 1) for protects in product((False, True), repeat=count)]
     known = {JourneyProgress("approved", tuple(StepProgress(protects=one) for one in protects)) for protects in kinds}

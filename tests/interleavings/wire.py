@@ -23,7 +23,7 @@ class RequestLetter:
     """A request on its way, and its answer once it has arrived. It may arrive long after its sender is gone."""
 
     change: PlannedRequest
-    tie: ObjectVersion
+    object_version: ObjectVersion
     own: dict[str, str]
     rollout: str
     step: str
@@ -52,14 +52,18 @@ class LetterWriter:
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self._twin.may(need, namespace=namespace, name=name)
 
-    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self._twin.dry_run(change, tie, own=own)
+    def dry_run(self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self._twin.dry_run(change, object_version, own=own)
 
-    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], purpose: str
+    ) -> WriteResult:
         words = dict(word.split("=", 1) for word in purpose.split())
         sender = RUNNING[0]
         assert sender is not None
-        letter = RequestLetter(change, tie, own, words["action"], words["step"], int(words["attempt"]), sender)
+        letter = RequestLetter(
+            change, object_version, own, words["action"], words["step"], int(words["attempt"]), sender
+        )
         self._letters.append(letter)
         sender.letter = letter
         answer: Any = halted(WAITING)
@@ -73,7 +77,7 @@ class LetterWriter:
 
     def deliver(self, letter: RequestLetter) -> WriteResult:
         """The server's answer to the letter."""
-        return self._twin.send(letter.change, letter.tie, own=letter.own, purpose="")
+        return self._twin.send(letter.change, letter.object_version, own=letter.own, purpose="")
 
     def calls(self) -> Mapping[tuple[str, str], int]:
         return {}

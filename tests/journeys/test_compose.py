@@ -43,10 +43,6 @@ def steps(name: str, place: int = 0, choices: Choices = NO_CHOICES) -> tuple[Jou
     return journey_steps(hops(name)[place], installed=report(name).cluster.installed, choices=choices)
 
 
-def told(found) -> list[tuple[str, str]]:
-    return [(one.kind, one.action or one.title) for one in found]
-
-
 def open_blockers(hop: RunbookHop) -> set[str]:
     return {one.id for one in hop.steps if isinstance(one, Finding) and one.open_blocker}
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from migrations_app.journeys.states import (
     CURRENT,
     ENDED,
-    FOLLOWS,
     HOLDING,
     JOURNEY_MOVES,
     JOURNEY_STATES,
+    JOURNEY_TRANSITIONS,
     OVER,
     STEP_MOVES,
     JourneyProgress,
@@ -20,7 +20,7 @@ from migrations_app.journeys.states import (
     StepProgress,
     after,
     after_step,
-    may_follow,
+    can_transition,
 )
 
 EVENTS = st.one_of(
@@ -31,7 +31,7 @@ PROTECTION = st.lists(st.booleans(), min_size=1, max_size=5)
 
 
 def allowed_transitions():
-    return [(now, then) for now in JOURNEY_STATES for then in JOURNEY_STATES if may_follow(now, then)]
+    return [(now, then) for now in JOURNEY_STATES for then in JOURNEY_STATES if can_transition(now, then)]
 
 
 def fresh(*protects: bool) -> JourneyProgress:
@@ -99,7 +99,7 @@ def test_what_is_over_stays_over_and_an_ended_journey_never_changes(protects, ev
         if before.state in ENDED:
             assert now == before
         assert all(b not in OVER or b == n for b, n in zip(words(before), words(now), strict=True))
-        assert before.state == now.state or may_follow(before.state, now.state)
+        assert before.state == now.state or can_transition(before.state, now.state)
 
 
 @given(PROTECTION)
@@ -111,7 +111,7 @@ def test_a_journey_without_faults_comes_to_its_end(protects):
 
 
 def test_every_state_has_a_row_and_the_way_to_a_run_leads_over_an_approval():
-    assert set(FOLLOWS) == set(JOURNEY_STATES)
+    assert set(JOURNEY_TRANSITIONS) == set(JOURNEY_STATES)
     assert [now for now, then in allowed_transitions() if then == "running"] == ["approved", "paused"]
     assert [now for now, then in allowed_transitions() if then == "approved"] == ["awaiting_approval"]
     assert [now for now, then in allowed_transitions() if then == "awaiting_approval"] == ["previewed"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.manifests.nesting import LEVELS, NestedTooDeep, parse_json
+from migrations_app.manifests.nesting import MAX_LEVELS, NestedTooDeep, parse_json
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -25,14 +25,14 @@ def objects(levels: int) -> str:
 
 @pytest.mark.parametrize("nested", [lists, objects])
 def test_the_limit_is_read_and_one_level_more_is_not(nested):
-    assert parse_json(nested(LEVELS)) == json.loads(nested(LEVELS))
+    assert parse_json(nested(MAX_LEVELS)) == json.loads(nested(MAX_LEVELS))
     with pytest.raises(NestedTooDeep):
-        parse_json(nested(LEVELS + 1))
+        parse_json(nested(MAX_LEVELS + 1))
 
 
 @pytest.mark.parametrize("levels", [1_000, 50_000, 500_000])
 def test_any_depth_is_refused_with_a_reason(levels):
-    with pytest.raises(NestedTooDeep, match=f"deeper than {LEVELS} levels"):
+    with pytest.raises(NestedTooDeep, match=f"deeper than {MAX_LEVELS} levels"):
         parse_json(f'{{"shallow": 1, "deep": {lists(levels)}}}')
 
 

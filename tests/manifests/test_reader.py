@@ -155,7 +155,7 @@ def test_nothing_there(text: str) -> None:
 
 
 def test_too_large_is_not_even_decoded() -> None:
-    reading = read(b"\xff" * (reader.MOST_BYTES + 1))
+    reading = read(b"\xff" * (reader.MAX_BYTES + 1))
     assert [(fault.code, fault.what) for fault in reading.faults] == [
         ("too-large", "the input is larger than 8 MiB; split it")
     ]

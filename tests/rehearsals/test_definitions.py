@@ -12,7 +12,7 @@ from migrations_app.collect.collect import collect
 from migrations_app.execution.proof import prove_steps
 from migrations_app.readiness.runbook.effects.places import with_parts
 from migrations_app.readiness.stage import detect_running_release
-from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import no_check, play, set_up
 from migrations_app.rehearsals.reading import read_objects

@@ -40,7 +40,7 @@ def test_the_rehearsal_foretells_the_run(clean_apiserver, cluster, action):
     rehearse_claimed(queue.claim(asked))
     made = Rehearsal.objects.get()
     assert (made.state, made.error_code) == ("finished", "")
-    told = read_document(bytes(made.result)).calm
+    told = read_document(bytes(made.result)).without_failure
     with connect(cluster) as api:
         run = SimulatedRun(clean_apiserver, behaviour_of(api))
     done = run.carry_out(row)

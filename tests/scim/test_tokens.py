@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.access import RIGHTS, Person
-from migrations_app.api.scim.frame import ScimEndpoint
+from migrations_app.api.scim.endpoint import ScimEndpoint
 from migrations_app.api.scim.urls import urlpatterns
 from migrations_app.errors import PermissionDenied
 from migrations_app.models.account import Grant

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from django.test import RequestFactory
 
-from migrations_app.checks.base import PHASES, How, Reason, Remedy, Severity, Status
+from migrations_app.checks.base import PHASES, Reason, Remedy, RemedyTool, Severity, Status
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES
 from migrations_app.readiness.next_step import group_findings
@@ -26,7 +26,7 @@ TABLES = {
     "severities": (wording.SEVERITIES, get_args(Severity)),
     "phases": (wording.PHASES, PHASES),
     "owners": (wording.OWNERS, OWNERS),
-    "remedies": (wording.REMEDIES, get_args(How)),
+    "remedies": (wording.REMEDIES, get_args(RemedyTool)),
     "parts": (wording.PARTS, PART_NAMES),
 }
 
@@ -70,12 +70,12 @@ def test_a_badge_is_icon_and_word(verdict):
     ],
 )
 def test_a_failure_looks_like_its_severity(status, severity, tone, word):
-    look = tags.finding_look(a_finding(status=status, severity=severity))
+    look = tags.finding_style(a_finding(status=status, severity=severity))
     assert (look.tone, look.word) == (tone, word)
 
 
 def test_a_check_that_was_not_asked():
-    assert tags.finding_look(None).word == "Not asked"
+    assert tags.finding_style(None).word == "Not asked"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_check_that_was_not_asked():
     ],
 )
 def test_the_road(stage, places):
-    assert re.findall(r'circle [^>]*class="(\w+)"', tags.minirail(stage)) == places
+    assert re.findall(r'circle [^>]*class="(\w+)"', tags.stage_dots(stage)) == places
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_addresses_keep_what_was_asked(changes, address):
     asked = {"q": "a", "stage": "beta", "cursor": "old", "page": "7"}
     if "sort" in changes:
         del asked["stage"]
-    assert tags.here_with({"request": RequestFactory().get("/", asked)}, **changes) == address
+    assert tags.query_string({"request": RequestFactory().get("/", asked)}, **changes) == address
 
 
 def test_unknown_codes_are_still_words():
     assert tags.reason_word("brand_new-code") == "Brand new code"
-    assert tags.spoken("machine-without-hash") == "no hash annotation"
+    assert tags.code_text("machine-without-hash") == "no hash annotation"
 
 
 def test_a_second_remedy_of_a_kind_is_numbered():
@@ -196,5 +196,5 @@ def test_links_keep_every_parameter_that_a_page_reads():
     assert len(read) > 25
     assert read - PLACES - tags.KEPT_PARAMETERS == set()
     request = RequestFactory().get("/", dict.fromkeys(sorted(read | {"format"}), "x"))
-    kept = {pair.partition("=")[0] for pair in tags.here_with({"request": request})[1:].split("&")}
+    kept = {pair.partition("=")[0] for pair in tags.query_string({"request": request})[1:].split("&")}
     assert read - PLACES <= kept <= tags.KEPT_PARAMETERS

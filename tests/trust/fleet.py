@@ -37,7 +37,7 @@ RECIPE = {
     "weighed": "Permissions, quotas and values were compared for all six clusters",
 }  # fmt: skip
 WRONG = "beta-2"
-MOST_DECISIONS = 6
+MAX_DECISIONS = 6
 """Of both people together, from the request for approval to the end."""
 POLICY = {"approvals_destructive": "1", "batch": "2", "per_hour": "100"}
 
@@ -119,8 +119,8 @@ def _judged(story: FleetStory, *, minutes: float) -> list[str]:
     if story.errands.ask("chain") is not True:
         wrong.append("the audit log has a gap")
     rollouts = sum(len(story.rollouts(name)) for name in story.sites)
-    if len(story.decisions) > MOST_DECISIONS:
-        wrong.append(f"{len(story.decisions)} decisions: at most {MOST_DECISIONS} are wanted")
+    if len(story.decisions) > MAX_DECISIONS:
+        wrong.append(f"{len(story.decisions)} decisions: at most {MAX_DECISIONS} are wanted")
     said = "\n".join(f"{count:>4}  {what}" for what, count in counted(story.decisions).most_common())
     sys.stderr.write(
         f"{len(story.decisions)} decisions:\n{said}\n"

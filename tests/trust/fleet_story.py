@@ -28,7 +28,7 @@ CRD_CHART = "crd_chart_values_match"
 """The check that the chart of the CRDs is of the release that runs."""
 WAIVED = ("kubernetes_inside_window", "running_release_fits_kubernetes")
 UNDER_WAY = "SELECT count(*) FROM migrations_app_scan WHERE state IN ('queued', 'running')"
-MOST_SECONDS = 2400
+MAX_SECONDS = 2400
 
 
 class Errands:
@@ -140,7 +140,7 @@ class FleetStory:
 
     def walk(self) -> None:
         """Until the campaign ended; people and owners do what it waits for."""
-        ends = time.monotonic() + MOST_SECONDS
+        ends = time.monotonic() + MAX_SECONDS
         while (state := self.state()) not in ("succeeded", "aborted"):
             assert time.monotonic() < ends, self.told()
             members = self.members()

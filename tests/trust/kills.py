@@ -52,7 +52,7 @@ def _round(workers: WorkerProcesses, server: ApiServer, *, count: int, first: in
         workers.rollout(*(step(server, verb, f"{verb}-{first}-{number}") for verb in dice.sample(VERBS, len(VERBS))))
         for number in range(count)
     ]
-    points = journal.NAMES[:-1]
+    points = journal.CRASH_POINTS[:-1]
     ends = []
     for _ in range(TWICE):
         pids = [workers.start(row, dice.choice(points), dice.randint(1, 2)) for row in rows]

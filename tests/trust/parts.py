@@ -13,8 +13,8 @@ Trial = Callable[[random.Random], str]
 """One case of that dice: empty where all held, else what did not. Any exception is a failure."""
 Series = Callable[[int, random.Random], Sequence[str]]
 """That many cases at once, such as kills of workers that share a server: one answer for each."""
-MOST_TOLD = 5
-MOST_SECONDS = 20
+MAX_TOLD = 5
+MAX_SECONDS = 20
 """Of processor time for one case; what takes longer has not held."""
 
 
@@ -82,7 +82,7 @@ def case(part: Part, *, seed: int, number: int) -> str:
     """One case under the interpreter's own eyes: what is started, opened or connected to is a failure."""
     assert part.trial is not None
     signal.signal(signal.SIGVTALRM, _too_slow)
-    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
     try:
         with watched() as seen:
             why = part.trial(dice_of(part, seed=seed, number=number))
@@ -94,7 +94,7 @@ def case(part: Part, *, seed: int, number: int) -> str:
 
 
 def _too_slow(_number: int, _frame: object) -> None:
-    raise TimeoutError(f"more than {MOST_SECONDS} seconds of processor time")
+    raise TimeoutError(f"more than {MAX_SECONDS} seconds of processor time")
 
 
 def _peak_mib() -> float:

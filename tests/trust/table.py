@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from tests.trust.parts import MOST_TOLD, PartResult
+from tests.trust.parts import MAX_TOLD, PartResult
 
 HEAD = (
     "| part | rules | asked | done | did not hold | slowest | grown | seconds |\n"
@@ -41,8 +41,8 @@ def _told(result: PartResult, *, seed: int) -> list[str]:
     name = result.part.name
     if result.why:
         return [f"- {name} was not tried: {result.why}"]
-    told = [f"- {name} {number}: {' '.join(why.split())[:200]}" for number, why in result.failures[:MOST_TOLD]]
-    more = len(result.failures) - MOST_TOLD
+    told = [f"- {name} {number}: {' '.join(why.split())[:200]}" for number, why in result.failures[:MAX_TOLD]]
+    more = len(result.failures) - MAX_TOLD
     told += [f"- {name}: and {more} more"] if more > 0 else []
     again = f'`python -m tests.trust --part "{name}" --seed {seed} --case {result.failures[0][0]}`' if told else ""
     return [*told, f"- again: {again}"] if told and result.part.trial is not None else told

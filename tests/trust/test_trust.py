@@ -106,7 +106,7 @@ def lingering(dice):
     ids=["crash", "file", "endless", "told", "held"],
 )
 def test_what_does_not_hold_is_told_with_its_case(trial, why, monkeypatch):  # the positive controls
-    monkeypatch.setattr(parts, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(parts, "MAX_SECONDS", 0.05)
     part = Part(name="tried", full=100, rules="T01", trial=trial)
     result = tried(part, seed=7, scale=0.03)
     assert (result.asked, result.done, [number for number, _ in result.failures]) == (3, 3, [0, 1, 2] if why else [])

@@ -14,7 +14,6 @@ from tests.twin.gadgets import definition
 from tests.twin.play import Player
 from tests.twin.sequences import APPLY, SEQUENCES, Step
 
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SEQUENCES_PLAYED, PARTS = 2000, 8
 _runs = count()
 

@@ -33,17 +33,18 @@ RIGHTS = {
     "cluster-labels": "change_cluster",
 }
 RIGHTS_TO_LOOK = dict.fromkeys(("audit", "audit-jsonl", "audit-csv"), "view_auditevent")
-FLEET_SCANS = {"fleet-scan": access.LOOK, "fleet-scan-all": "add_scan"}  # tested in fleet/test_scans.py
+FLEET_SCANS = {"fleet-scan": access.SIGNED_IN, "fleet-scan-all": "add_scan"}  # tested in fleet/test_scans.py
 WAIVERS = {"waiver-revoke": "change_cluster"}  # tested in clusters/test_waivers.py
 GROUPS = {  # tested in fleet/test_groups.py
-    "group": access.LOOK, "fleet-view-keep": access.LOOK, "fleet-view-forget": access.LOOK,
+    "group": access.SIGNED_IN, "fleet-view-keep": access.SIGNED_IN, "fleet-view-forget": access.SIGNED_IN,
     "fleet-scan-chosen": "add_scan",
-    "fleet-waive-chosen": "change_cluster", "fleet-export-chosen": access.LOOK,  # tested in fleet/test_bulk_waivers.py
+    "fleet-waive-chosen": "change_cluster",  # tested in fleet/test_bulk_waivers.py
+    "fleet-export-chosen": access.SIGNED_IN,
     "fleet-labels": "change_cluster", "fleet-members": "administer_policy", "group-new": "administer_policy",
     "cluster-join": "administer_policy",  # tested in clusters/test_joining.py
     "group-change": "administer_policy", "group-members": "administer_policy", "group-remove": "administer_policy",
 }  # fmt: skip
-SAMPLES = {"sample": access.LOOK, "sample-next": access.LOOK, "sample-sign-in": access.OPEN} | {
+SAMPLES = {"sample": access.SIGNED_IN, "sample-next": access.SIGNED_IN, "sample-sign-in": access.OPEN} | {
     "sample-do": "operate_rollout", "sample-reset": "operate_rollout", "samples-remove": "delete_cluster",
     "samples-add": "add_cluster",
 }  # fmt: skip
@@ -57,15 +58,19 @@ PEOPLE = {
     "service-token-revoke": "change_grant",
     "provisioning": "change_grant",  # tested in tests/scim/test_tokens.py
     "provisioning-token-revoke": "change_grant",
-    "token-revoke": access.LOOK,
-    "oidc-again": access.LOOK,
+    "token-revoke": access.SIGNED_IN,
+    "oidc-again": access.SIGNED_IN,
 }  # tested in settings/test_people.py, test_services.py, test_tokens.py, and sign_in/test_oidc_again.py
-FEEDS = {"feeds": access.LOOK, "feed-revoke": access.LOOK, "feed": access.OPEN}  # tested in feeds/test_feeds.py
+FEEDS = {
+    "feeds": access.SIGNED_IN,
+    "feed-revoke": access.SIGNED_IN,
+    "feed": access.OPEN,
+}  # tested in feeds/test_feeds.py
 NEWS = dict.fromkeys(
     ("notifications", "channel-change", "channel-forget", "channel-rotate", "channel-test", "delivery-resend"),
     "administer_policy",
 )  # tested in settings/test_notifications.py
-JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-live"), access.LOOK) | {
+JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-live"), access.SIGNED_IN) | {
     "cluster-journey-plan": "operate_rollout", "journey-ask": "operate_rollout", "journey-approve": "approve_rollout",
     "journey-reject": "operate_rollout", "journey-start": "operate_rollout", "journey-pause": "operate_rollout",
     "journey-resume": "operate_rollout", "journey-abort": "operate_rollout", "journey-tick": "operate_rollout",
@@ -75,7 +80,7 @@ JOURNEYS = dict.fromkeys(("cluster-journey", "journeys", "journey", "journey-liv
 """Tested in journeys/test_pages.py and tests/access."""
 CAMPAIGNS = dict.fromkeys(
     ("campaigns", "campaign", "campaign-live", "campaign-receipt", "campaign-calendar",
-     "campaign-waiting"), access.LOOK
+     "campaign-waiting"), access.SIGNED_IN
 ) | {
     "campaign-new": "operate_rollout", "campaign-create": "operate_rollout", "campaign-ask": "operate_rollout",
     "campaign-approve": "approve_rollout", "campaign-take-back": "approve_rollout",
@@ -94,8 +99,8 @@ ORGANIZATIONS = dict.fromkeys(
 )  # fmt: skip
 """Tested in organizations/test_pages.py and tests/access."""
 PULL_REQUESTS = {
-    "repositories": "administer_policy", "repository-forget": "administer_policy", "pull-request": access.LOOK,
-    "cluster-pull-requests": access.LOOK, "cluster-pull-request-new": "operate_rollout",
+    "repositories": "administer_policy", "repository-forget": "administer_policy", "pull-request": access.SIGNED_IN,
+    "cluster-pull-requests": access.SIGNED_IN, "cluster-pull-request-new": "operate_rollout",
     "pull-request-open": "operate_rollout", "pull-request-refresh": "operate_rollout",
 }  # fmt: skip
 """Tested in pull_requests/test_pages.py and tests/access."""
@@ -115,7 +120,9 @@ def address(name, cluster=None):
 
 def test_every_address_declares_its_right():
     declared = {route.name: getattr(route.callback, "right", None) for route in urlpatterns}
-    expected = dict.fromkeys(LOOK, access.LOOK) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
+    expected = (
+        dict.fromkeys(LOOK, access.SIGNED_IN) | dict.fromkeys(OPEN, access.OPEN) | RIGHTS | RIGHTS_TO_LOOK | DECLARED
+    )
     more = FLEET_SCANS | WAIVERS | GROUPS | SAMPLES | PEOPLE | NEWS | JOURNEYS | CAMPAIGNS | REHEARSALS | ORGANIZATIONS
     assert declared == expected | more | FEEDS | PULL_REQUESTS | AGENTS
 

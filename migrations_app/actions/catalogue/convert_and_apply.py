@@ -23,7 +23,7 @@ from migrations_app.manifests import JsonMap
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
 SOURCES = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
 """Kinds that are converted but not written. Each step reads their objects again before its request."""
-WARNINGS_SAID = 3
+MAX_WARNINGS_SHOWN = 3
 
 action = Action(
     __name__,
@@ -137,12 +137,12 @@ def _nodes(inventory: Inventory, successor: Successor) -> str:
 
 
 def _warnings(successor: Successor) -> tuple[str, ...]:
-    more = len(successor.warnings) - WARNINGS_SAID
-    return (*successor.warnings[:WARNINGS_SAID], f"and {more} more warnings of the conversion" if more > 0 else "")
+    more = len(successor.warnings) - MAX_WARNINGS_SHOWN
+    return (*successor.warnings[:MAX_WARNINGS_SHOWN], f"and {more} more warnings of the conversion" if more > 0 else "")
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     """Counts the nodes of the pools that are written. A pool that already has its new form is not written."""
     changes = [step.change for step in prepare(context, parameters) if step.change and step.change.verb != "create"]
     pooled = {change.target.name for change in changes if change.target.kind == kinds.NODE_POOL.kind}

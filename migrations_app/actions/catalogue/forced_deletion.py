@@ -113,8 +113,8 @@ def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
     )
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     chosen = _chosen(context.inventory, parameters)
     removals = [node_removal for old_pool in chosen for node_removal in _nodes_of(context.inventory, old_pool)]
     node_names = {node_removal.name for node_removal in removals}

@@ -65,8 +65,8 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
         raise Unavailable("; ".join([*kept.values()][:5]), code="in_use")
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node moves, because only objects without nodes are deleted."""
     changes = (step.change for step in prepare(context, parameters) if step.change)
     crds = [change.target.name for change in changes if change.target.kind == kinds.CRD.kind]

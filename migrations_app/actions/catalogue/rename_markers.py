@@ -65,8 +65,8 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     yield from _rename_work(context, parameters).steps
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     rename_work = _rename_work(context, parameters)
     return Forecast(pods=rename_work.restarting, pods_without_budget=None, blocked=rename_work.left)
 

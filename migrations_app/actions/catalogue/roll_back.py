@@ -30,8 +30,8 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
     yield from (undo_step.step for undo_step in undo_steps)
 
 
-@action.foresee
-def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, _parameters: Parameters) -> Forecast:
     """The nodes of pools that would be deleted again, and what stays unchanged."""
     undo_steps = tuple(inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm))
     pools = {

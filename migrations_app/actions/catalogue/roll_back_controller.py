@@ -32,7 +32,7 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
     yield helm_step(proposal, title=title)
 
 
-@action.foresee
-def foresee(_scene: PlanningContext, _parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(_context: PlanningContext, _parameters: Parameters) -> Forecast:
     """The forecast: no node moves."""
     return Forecast(cannot_be_undone=("the newer release is only brought back by a new upgrade",))

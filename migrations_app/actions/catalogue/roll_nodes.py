@@ -134,8 +134,8 @@ def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> 
     )
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     going = _chosen_nodes(context.inventory, parameters)
     listed = [
         name for name in pools.chosen_names(parameters, "with_protected") if name in {node.name for node in going}

@@ -140,8 +140,8 @@ def _rest_note(unreached: list[NodeRemoval]) -> str:
     return f"{count} without a hash cannot drift; roll afterwards: {names}" if unreached else ""
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     provisioners = _chosen_provisioners(context.inventory, parameters)
     replaced, unreached = _split_nodes(context.inventory, provisioners, by=_replaced_by(parameters))
     lost = (f"{nodes.counted(len(replaced), 'node')}, once replaced",) if replaced else ()

@@ -45,8 +45,8 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
     )
 
 
-@action.foresee
-def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, _parameters: Parameters) -> Forecast:
     """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
     reason = _rollback(context.helm)[1] if context.helm else ""
     return Forecast(cannot_be_undone=(reason,) if reason else ())

@@ -90,8 +90,8 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     yield _with_undo(step, delivery, read=read, to=to)
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
     reason = _rollback_problem(_chosen(context.inventory, parameters), release_for(context, parameters))
     return Forecast(cannot_be_undone=(reason,) if reason else ())

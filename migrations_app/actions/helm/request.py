@@ -8,7 +8,7 @@ from migrations_app.actions.changes import ActionValue, ObjectTarget, PlannedReq
 from migrations_app.actions.controller_gate import ControllerGate
 from migrations_app.karpenter import kinds
 
-HelmDoing = Literal["upgrade", "rollback"]
+HelmOperation = Literal["upgrade", "rollback"]
 RECORD = "sh.helm.release.v1"
 
 
@@ -41,7 +41,7 @@ class HelmRun(ActionValue, frozen=True):
     `source` and `chart_digest` identify the chart, `values_digest` its values.
     """
 
-    do: HelmDoing
+    do: HelmOperation
     release: str
     namespace: str
     before: int

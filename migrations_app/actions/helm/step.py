@@ -11,7 +11,7 @@ from migrations_app.actions.plan import SourceObject, Step
 SETTLE_SECONDS = 900
 STATUS = ("metadata", "labels", "status")
 DEPLOYED = "deployed"
-MOST_NAMED = 40
+MAX_NAMED = 40
 
 
 def helm_step(proposal: HelmProposal, *, title: str, note: str = "", undo: PlannedRequest | None = None) -> Step:
@@ -37,5 +37,5 @@ def helm_step(proposal: HelmProposal, *, title: str, note: str = "", undo: Plann
 def objects_words(proposal: HelmProposal) -> str:
     """The effect on each object, in one sentence."""
     changes = [f"{object_name} ({effect})" for object_name, effect in proposal.objects]
-    rest = f" and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""
-    return f"Objects: {', '.join(changes[:MOST_NAMED]) or 'none changes'}{rest}. By helm {proposal.helm}."
+    rest = f" and {len(changes) - MAX_NAMED} more" if len(changes) > MAX_NAMED else ""
+    return f"Objects: {', '.join(changes[:MAX_NAMED]) or 'none changes'}{rest}. By helm {proposal.helm}."

@@ -28,7 +28,7 @@ from migrations_app.manifests import JsonMap
 from migrations_app.manifests.nesting import parse_json
 
 NAMES = "deliveries"
-LONGEST = 1000
+MAX_MARK_LENGTH = 1000
 """Most characters of a kept setting; Argo CD's has four fields."""
 SUSPEND: Field = ("spec", "suspend")
 AUTOMATED: Field = ("spec", "syncPolicy", "automated")
@@ -113,7 +113,7 @@ def before_pause(target: ObjectTarget, read: JsonMap) -> Any:  # noqa: ANN401 - 
     if text is None:
         return value_at(read, switch_of(target))
     try:
-        setting = parse_json(text) if len(text) <= LONGEST else ""
+        setting = parse_json(text) if len(text) <= MAX_MARK_LENGTH else ""
     except ValueError:
         setting = ""
     good = isinstance(setting, dict) if target.kind == APPLICATION else setting in (None, False)

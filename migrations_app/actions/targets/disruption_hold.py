@@ -34,7 +34,7 @@ FIRST_WITH_BUDGETS = (0, 34)
 """The first minor that respects budgets. aws/karpenter-provider-aws@v0.34.0:pkg/apis/crds."""
 FIRST_FORCEFUL_EXPIRY = (1, 0)
 """From this minor on, nodes expire regardless of budgets. karpenter.sh docs v1.0: disruption, expiration."""
-LONGEST = 20_000
+MAX_MARK_LENGTH = 20_000
 """Most characters of kept budgets; a NodePool has at most 50 of them."""
 BUDGETS: Field = ("spec", "disruption", "budgets")
 MARK: Field = ("metadata", "annotations", HELD)
@@ -116,7 +116,7 @@ def former_budgets(pool: NodePool, read: JsonMap) -> Any:  # noqa: ANN401 - plai
     """The budgets from before the hold. Raises Unavailable if the annotation does not hold them."""
     text = value_at(read, MARK)
     try:
-        budgets = parse_json(text) if isinstance(text, str) and len(text) <= LONGEST else ""
+        budgets = parse_json(text) if isinstance(text, str) and len(text) <= MAX_MARK_LENGTH else ""
     except ValueError:
         budgets = ""
     if budgets is not None and not _is_list(budgets):
@@ -128,7 +128,7 @@ def former_budgets(pool: NodePool, read: JsonMap) -> Any:  # noqa: ANN401 - plai
 def _budgets(pool: NodePool, read: JsonMap) -> Any:  # noqa: ANN401 - plain JSON
     """The current budgets; None if there are none. Raises Unavailable if they are not a list of budgets."""
     budgets = value_at(read, BUDGETS)
-    if (budgets is not None and not _is_list(budgets)) or len(_text(budgets)) > LONGEST:
+    if (budgets is not None and not _is_list(budgets)) or len(_text(budgets)) > MAX_MARK_LENGTH:
         raise Unavailable(f"NodePool {pool.name}: {'.'.join(BUDGETS)} cannot be read", code="not_seen")
     return budgets
 

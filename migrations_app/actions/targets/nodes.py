@@ -25,7 +25,7 @@ STAYS_WITH_NODE = ("DaemonSet", "Node")
 PROTECTING = (labels.DO_NOT_DISRUPT, labels.DO_NOT_EVICT)
 PROTECTING_NODES = (labels.DO_NOT_DISRUPT, labels.DO_NOT_CONSOLIDATE)
 LOCAL = ("emptyDir", "hostPath")
-NAMES_SAID = 10
+MAX_NAMES_SHOWN = 10
 
 
 PoolName = tuple[str, str]
@@ -83,8 +83,8 @@ def nodes_by_pool(inventory: Inventory) -> Counter[str]:
 def name_list(names: Iterable[str]) -> str:
     """The names; a long list is cut and ends with the number of the rest."""
     all_names = list(names)
-    more = f" and {len(all_names) - NAMES_SAID} more" if len(all_names) > NAMES_SAID else ""
-    return ", ".join(all_names[:NAMES_SAID]) + more
+    more = f" and {len(all_names) - MAX_NAMES_SHOWN} more" if len(all_names) > MAX_NAMES_SHOWN else ""
+    return ", ".join(all_names[:MAX_NAMES_SHOWN]) + more
 
 
 def counted(count: int, noun: str) -> str:
@@ -170,8 +170,14 @@ def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_dat
     pairs = ((name, list(_stuck(inventory, name, local_data=local_data))) for name in sorted(names, key=natural))
     stuck_nodes = {name: reasons for name, reasons in pairs if reasons}
     if stuck_nodes:
-        words = "; ".join(f"{name}: {name_list(reasons)}" for name, reasons in list(stuck_nodes.items())[:NAMES_SAID])
-        more = f"; and {counted(len(stuck_nodes) - NAMES_SAID, 'more node')}" if len(stuck_nodes) > NAMES_SAID else ""
+        words = "; ".join(
+            f"{name}: {name_list(reasons)}" for name, reasons in list(stuck_nodes.items())[:MAX_NAMES_SHOWN]
+        )
+        more = (
+            f"; and {counted(len(stuck_nodes) - MAX_NAMES_SHOWN, 'more node')}"
+            if len(stuck_nodes) > MAX_NAMES_SHOWN
+            else ""
+        )
         raise Unavailable(
             f"these pods or annotations prevent the replacement of nodes, unless they are listed: {words}{more}",
             code="protected",

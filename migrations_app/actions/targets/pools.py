@@ -210,7 +210,7 @@ def _taints(provisioner: Provisioner) -> list[dict[str, Any]]:
 DEFAULT_PROFILE = "aws.defaultInstanceProfile"
 POOLS = ("Provisioner", "NodePool")
 CLASSES = ("AWSNodeTemplate", "EC2NodeClass")
-LOSSES_SAID = 5
+MAX_FINDINGS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +343,8 @@ def _nodes_of_pool(inventory: Inventory) -> Mapping[str, int]:
 def _refuse_losses(losses: list[ConversionFinding]) -> None:
     open_ones = [loss for loss in losses if loss.severity in ("error", "action")]
     if open_ones:
-        words = "; ".join(f"{loss.object} {loss.path}: {loss.what}" for loss in open_ones[:LOSSES_SAID])
-        more = f"; and {len(open_ones) - LOSSES_SAID} more" if len(open_ones) > LOSSES_SAID else ""
+        words = "; ".join(f"{loss.object} {loss.path}: {loss.what}" for loss in open_ones[:MAX_FINDINGS_SHOWN])
+        more = f"; and {len(open_ones) - MAX_FINDINGS_SHOWN} more" if len(open_ones) > MAX_FINDINGS_SHOWN else ""
         raise Unavailable(f"a person has to decide first: {words}{more}", code="loss")
 
 

@@ -20,7 +20,7 @@ from migrations_app.api.framework.views import Endpoint, body_params, cursor_of,
 from migrations_app.queries.accounts import people
 from migrations_app.queries.accounts.people import AccountRow, Team
 from migrations_app.use_cases.accounts import management
-from migrations_app.use_cases.accounts.management import LONGEST, MOST_MEMBERS, TeamChange
+from migrations_app.use_cases.accounts.management import MAX_MEMBERS, MAX_NAME_LENGTH, TeamChange
 
 
 class AccountRowSerializer(StructSerializer):
@@ -32,7 +32,7 @@ class AccountRowSerializer(StructSerializer):
 class NewAccountSerializer(StrictSerializer):
     """Letters, digits and @ . + - _ only."""
 
-    name = Text(max_length=LONGEST)
+    name = Text(max_length=MAX_NAME_LENGTH)
 
 
 class MadeAccountSerializer(AccountRowSerializer):
@@ -56,18 +56,20 @@ class TeamSerializer(StructSerializer):
 class NewTeamSerializer(StrictSerializer):
     """Members by the names of their accounts."""
 
-    name = Text(max_length=LONGEST)
+    name = Text(max_length=MAX_NAME_LENGTH)
     members = serializers.ListField(
-        child=Text(max_length=LONGEST), required=False, default=list, max_length=MOST_MEMBERS
+        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MAX_MEMBERS
     )
 
 
 class TeamChangeSerializer(StrictSerializer):
     """Accounts to add and to remove, by name. If one of them is not accepted, nothing is changed."""
 
-    add = serializers.ListField(child=Text(max_length=LONGEST), required=False, default=list, max_length=MOST_MEMBERS)
+    add = serializers.ListField(
+        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MAX_MEMBERS
+    )
     remove = serializers.ListField(
-        child=Text(max_length=LONGEST), required=False, default=list, max_length=MOST_MEMBERS
+        child=Text(max_length=MAX_NAME_LENGTH), required=False, default=list, max_length=MAX_MEMBERS
     )
 
 
@@ -92,7 +94,7 @@ class PeopleView(Endpoint):
         yet.
         """
         body = body_params(request, NewAccountSerializer)
-        secret = management.make_account(body["name"], person=caller_of(request))
+        secret = management.create_account(body["name"], person=caller_of(request))
         row = people.account_named(body["name"])
         answer = _account(row, status=201)
         answer.data["secret"] = secret

@@ -28,8 +28,8 @@ from migrations_app.queries.accounts.services import (
     service_token_page,
 )
 from migrations_app.use_cases.accounts import service_tokens, services
-from migrations_app.use_cases.accounts.networks import MOST_NETWORKS
-from migrations_app.use_cases.accounts.services import LONGEST_PURPOSE, MOST_GROUPS, ServiceRules
+from migrations_app.use_cases.accounts.networks import MAX_NETWORKS
+from migrations_app.use_cases.accounts.services import LONGEST_PURPOSE, MAX_GROUPS, ServiceRules
 from migrations_app.use_cases.accounts.tokens import SCOPES
 
 DAYS = "1 to 365; null for a token that never ends, which takes no other scope than metrics and read."
@@ -67,10 +67,10 @@ def _rules(**options: Any) -> dict[str, serializers.Field[Any, Any, Any, Any]]: 
         "purpose": Text(required=False, allow_blank=True, max_length=LONGEST_PURPOSE),
         "everywhere": serializers.BooleanField(required=False, help_text="Over every cluster, future ones included."),
         "groups": serializers.ListField(
-            child=serializers.UUIDField(), required=False, max_length=MOST_GROUPS, help_text="Over their clusters only."
+            child=serializers.UUIDField(), required=False, max_length=MAX_GROUPS, help_text="Over their clusters only."
         ),
         "networks": serializers.ListField(
-            child=Text(max_length=60), required=False, max_length=MOST_NETWORKS, help_text="CIDR; empty: everywhere."
+            child=Text(max_length=60), required=False, max_length=MAX_NETWORKS, help_text="CIDR; empty: everywhere."
         ),
     }
 

@@ -24,7 +24,7 @@ from migrations_app.queries.accounts.people import GrantRow, grant_of, grant_pag
 from migrations_app.queries.accounts.tokens import TokenRow, token_of, token_page
 from migrations_app.queries.accounts.tokens import TokenRow as Row
 from migrations_app.use_cases.accounts import management, tokens
-from migrations_app.use_cases.accounts.management import LONGEST, RoleGrant
+from migrations_app.use_cases.accounts.management import MAX_NAME_LENGTH, RoleGrant
 from migrations_app.use_cases.accounts.tokens import SCOPES, TokenUse
 
 APPOINT = EndpointPermission("admin", "change_grant")
@@ -42,8 +42,8 @@ class NewGrantSerializer(StrictSerializer):
     """A role for a person or a team, by name, over a group of clusters; with `over` null, over every cluster."""
 
     role = serializers.ChoiceField(choices=tuple(ROLES))
-    person = Text(required=False, max_length=LONGEST)
-    team = Text(required=False, max_length=LONGEST)
+    person = Text(required=False, max_length=MAX_NAME_LENGTH)
+    team = Text(required=False, max_length=MAX_NAME_LENGTH)
     over = serializers.UUIDField(allow_null=True, help_text="A group of clusters; null for every cluster.")
 
 

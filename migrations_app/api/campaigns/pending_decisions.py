@@ -13,9 +13,9 @@ from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, query_params
-from migrations_app.api.journeys.shapes import CheckSeenSerializer, DifferenceSerializer
+from migrations_app.api.journeys.serializers import CheckSeenSerializer, DifferenceSerializer
 from migrations_app.queries.campaigns.campaigns import campaign_row
-from migrations_app.queries.campaigns.pending_decisions import MOST_ON_A_PAGE, WaitingDecision, waiting_in
+from migrations_app.queries.campaigns.pending_decisions import MAX_ON_A_PAGE, WaitingDecision, waiting_in
 
 
 class WaitingDecisionSerializer(StructSerializer):
@@ -37,7 +37,7 @@ class WaitingSerializer(serializers.Serializer[object]):
 class DecidingSerializer(StrictSerializer):
     """The keys of the decisions."""
 
-    decisions = serializers.ListField(child=Text(max_length=200), max_length=MOST_ON_A_PAGE)
+    decisions = serializers.ListField(child=Text(max_length=200), max_length=MAX_ON_A_PAGE)
     note = Text(required=False, allow_blank=True, max_length=2000, default="")
 
 

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.campaigns.shapes import (
+from migrations_app.api.campaigns.serializers import (
     CampaignLineSerializer,
     CampaignMemberQuerySerializer,
     CampaignMemberSerializer,

@@ -23,7 +23,7 @@ from migrations_app.use_cases.clusters.batches import NewCluster, label_each, re
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
 
-MOST_NEW, MOST = 50, 500
+MAX_NEW, MAX_CLUSTERS = 50, 500
 
 
 class BatchMemberSerializer(StrictSerializer):
@@ -40,7 +40,7 @@ class BatchMemberSerializer(StrictSerializer):
 class NewClustersSerializer(StrictSerializer):
     """At most 50 clusters, together at most 1 MiB."""
 
-    clusters = serializers.ListField(child=BatchMemberSerializer(), min_length=1, max_length=MOST_NEW)
+    clusters = serializers.ListField(child=BatchMemberSerializer(), min_length=1, max_length=MAX_NEW)
 
 
 class RegisteredSerializer(serializers.Serializer[Any]):
@@ -60,7 +60,7 @@ class RegisteredAllSerializer(serializers.Serializer[Any]):
 class BatchLabelsSerializer(LabelsWantedSerializer):
     """Clusters by id, and values by key; null or an empty text removes a label, other labels are unchanged."""
 
-    clusters = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST)
+    clusters = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MAX_CLUSTERS)
 
 
 class RemovedSerializer(StrictSerializer):
@@ -73,7 +73,7 @@ class RemovedSerializer(StrictSerializer):
 class RemovalSerializer(StrictSerializer):
     """Clusters by id and name."""
 
-    clusters = serializers.ListField(child=RemovedSerializer(), min_length=1, max_length=MOST)
+    clusters = serializers.ListField(child=RemovedSerializer(), min_length=1, max_length=MAX_CLUSTERS)
 
 
 class ClusterBatchView(Endpoint):

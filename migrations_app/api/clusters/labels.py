@@ -16,7 +16,7 @@ from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.fleet.labels import labels_of
-from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MOST, set_labels
+from migrations_app.use_cases.clusters.labels import LONGEST_VALUE, MAX_LABELS, set_labels
 
 
 class LabelsShownSerializer(serializers.Serializer[Any]):
@@ -34,8 +34,8 @@ class LabelsWantedSerializer(StrictSerializer):
 
     def validate_labels(self, labels: dict[str, str | None]) -> dict[str, str]:
         """Returns the labels with empty texts for nulls."""
-        if not 1 <= len(labels) <= MOST:
-            raise serializers.ValidationError(f"1 to {MOST} labels are set at once.")
+        if not 1 <= len(labels) <= MAX_LABELS:
+            raise serializers.ValidationError(f"1 to {MAX_LABELS} labels are set at once.")
         return {key: value or "" for key, value in labels.items()}
 
 

@@ -14,7 +14,7 @@ from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.queries.fleet.burndown import BurndownCurve, BurndownFilters, burndown
 from migrations_app.queries.fleet.progress import BurndownWithProgress, FallenDay, OverallProgress, with_progress
 from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
-from migrations_app.readiness.progress.share import DonePercent, ProjectedEnd
+from migrations_app.readiness.progress.done_percent import DonePercent, ProjectedEnd
 
 
 class BurndownQuerySerializer(StrictSerializer):

@@ -75,12 +75,12 @@ def _visibility(request: Request, key: object) -> VisibilityScope:
     """Returns the caller's visibility scope and the cluster that the URL names. Raises NotFound for a cluster that is
     not visible.
     """
-    standing = permissions_of(request.user)
+    permissions = permissions_of(request.user)
     match = request.resolver_match
     first = match.route.removeprefix(ROOT).partition("/")[0] if match else ""
     kind = SUBJECTS.get(first)
     named = kind is not None and isinstance(key, uuid.UUID)
-    return VisibilityScope(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
+    return VisibilityScope(permissions, subject_of(str(kind), key, permissions=permissions) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
 
 
 def undeclared_operations(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:

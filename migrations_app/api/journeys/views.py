@@ -18,7 +18,7 @@ from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.journeys.shapes import (
+from migrations_app.api.journeys.serializers import (
     JourneyHoldSerializer,
     JourneyLineSerializer,
     JourneyPauseSerializer,

@@ -19,7 +19,7 @@ from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.api.plans import PLAN
-from migrations_app.api.pull_requests.shapes import (
+from migrations_app.api.pull_requests.serializers import (
     CodeRepositorySerializer,
     NewPullRequestSerializer,
     OpeningSerializer,

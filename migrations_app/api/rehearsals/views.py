@@ -14,7 +14,7 @@ from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.api.plans import PLAN
-from migrations_app.api.rehearsals.shapes import (
+from migrations_app.api.rehearsals.serializers import (
     NewRehearsalSerializer,
     RehearsalListSerializer,
     RehearsalQuerySerializer,
@@ -22,7 +22,7 @@ from migrations_app.api.rehearsals.shapes import (
     failures_of,
     rehearsal_body,
 )
-from migrations_app.queries.rehearsals.rehearsals import MOST_LISTED, rehearsals_of
+from migrations_app.queries.rehearsals.rehearsals import MAX_LISTED, rehearsals_of
 from migrations_app.tasks import enqueue_rehearsal
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rehearsal_runs.queue import request_rehearsal
@@ -62,7 +62,7 @@ class PlanRehearsalsView(Endpoint):
             by=actor(),
         )
         transaction.on_commit(partial(enqueue_rehearsal, rehearsal_id))
-        row = next(rehearsal for rehearsal in rehearsals_of(id, limit=MOST_LISTED) if rehearsal.id == rehearsal_id)
+        row = next(rehearsal for rehearsal in rehearsals_of(id, limit=MAX_LISTED) if rehearsal.id == rehearsal_id)
         answer = Response(rehearsal_body(row), status=202)
         answer["Location"] = reverse("api-plan-rehearsals", kwargs={"id": id}, request=request)
         return answer

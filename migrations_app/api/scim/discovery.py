@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.scim.frame import ScimEndpoint, ScimError
-from migrations_app.api.scim.lists import MOST_LISTED, ListQuery, list_body
+from migrations_app.api.scim.endpoint import ScimEndpoint, ScimError
+from migrations_app.api.scim.lists import MAX_LISTED, ListQuery, list_body
 from migrations_app.manifests import JsonMap
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0"
@@ -152,7 +152,7 @@ class ScimConfigView(ScimEndpoint):
                 "schemas": [f"{CORE}:ServiceProviderConfig"],
                 "patch": {"supported": True},
                 "bulk": {"supported": False, "maxOperations": 0, "maxPayloadSize": 0},
-                "filter": {"supported": True, "maxResults": MOST_LISTED},
+                "filter": {"supported": True, "maxResults": MAX_LISTED},
                 "changePassword": no,
                 "sort": no,
                 "etag": no,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.endpoint import ScimError
 from migrations_app.api.scim.paths import identifier, plain_name, read_filter, read_path
 from migrations_app.api.scim.user_body import READ_ONLY, operations, text_of
 from migrations_app.use_cases.accounts.directory_teams import TeamAttributes

@@ -6,13 +6,13 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.endpoint import ScimError
 from migrations_app.api.scim.paths import plain_name, read_filter
 from migrations_app.manifests import JsonMap
 
 LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 COUNT = 100
-MOST_LISTED = 500
+MAX_LISTED = 500
 ALWAYS = ("schemas", "id")
 
 
@@ -29,7 +29,7 @@ def list_query(request: Request, *, filterable: Collection[str]) -> ListQuery:
     """Returns the parameters of a list. Raises ScimError."""
     text = request.query_params.get("filter", "")
     start = max(1, _number(request, "startIndex", default=1))
-    count = min(MOST_LISTED, max(0, _number(request, "count", default=COUNT)))
+    count = min(MAX_LISTED, max(0, _number(request, "count", default=COUNT)))
     return ListQuery(read_filter(text, filterable=filterable) if text.strip() else [], start, count)
 
 

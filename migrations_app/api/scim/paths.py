@@ -5,11 +5,11 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.endpoint import ScimError
 
 CORE = ("urn:ietf:params:scim:schemas:core:2.0:user:", "urn:ietf:params:scim:schemas:core:2.0:group:")
 LONGEST_FILTER = 2000
-MOST_TERMS = 10
+MAX_TERMS = 10
 _TERM = re.compile(
     r"""\s*([A-Za-z0-9:._$-]+(?:\[[^\]"]*"(?:[^"\\]|\\.)*"\s*\](?:\.[A-Za-z]+)?)?)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false|-?\d+)\s*""",
     re.I,
@@ -31,8 +31,8 @@ def read_filter(text: str, *, filterable: Collection[str]) -> list[tuple[str, An
         if name not in filterable:
             raise ScimError(f"there is no filter for {term[1][:60]}", kind="invalidFilter")
         pairs.append((name, _typed(name, value)))
-        if len(pairs) > MOST_TERMS:
-            raise ScimError(f"a filter has at most {MOST_TERMS} parts", kind="invalidFilter")
+        if len(pairs) > MAX_TERMS:
+            raise ScimError(f"a filter has at most {MAX_TERMS} parts", kind="invalidFilter")
         position = term.end()
         if position < len(text):
             conjunction = _AND.match(text, position)

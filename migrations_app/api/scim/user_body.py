@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from migrations_app.api.scim.frame import ScimError
+from migrations_app.api.scim.endpoint import ScimError
 from migrations_app.api.scim.paths import plain_name, read_path
 from migrations_app.manifests import JsonMap
 from migrations_app.use_cases.accounts.directory_people import PersonAttributes
 
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:patchop"
-MOST_OPERATIONS = 1000
+MAX_OPERATIONS = 1000
 _TEXTS = {
     "username": "user_name",
     "externalid": "external_id",
@@ -25,8 +25,6 @@ _TEXTS = {
 _OTHER_KIND = re.compile(r'\btype\s+eq\s+"(?!work")', re.I)
 """Paths of e-mail addresses that are not stored, as in `emails[type eq "home"]`: only the one for work is."""
 READ_ONLY = ("id", "meta", "groups", "schemas")
-WHOLE = PersonAttributes(external_id="", given="", family="", display="", email="")
-"""Attributes that are emptied if a PUT leaves them out: all but the name and whether the account is open."""
 
 
 def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAttributes:
@@ -59,8 +57,8 @@ def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     schemas = content.get("schemas")
     if isinstance(schemas, list) and schemas and PATCH_OP not in [str(schema).lower() for schema in schemas]:
         raise ScimError("a PatchOp is needed", kind="invalidSyntax")
-    if not isinstance(rows, list) or not rows or len(rows) > MOST_OPERATIONS:
-        raise ScimError(f"1 to {MOST_OPERATIONS} operations are needed", kind="invalidSyntax")
+    if not isinstance(rows, list) or not rows or len(rows) > MAX_OPERATIONS:
+        raise ScimError(f"1 to {MAX_OPERATIONS} operations are needed", kind="invalidSyntax")
     for row in rows:
         operation = {str(name).lower(): value for name, value in row.items()} if isinstance(row, dict) else {}
         verb, path = str(operation.get("op", "")).lower(), operation.get("path") or ""

@@ -4,7 +4,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.scim.discovery import USER
-from migrations_app.api.scim.frame import ScimEndpoint, body_of
+from migrations_app.api.scim.endpoint import ScimEndpoint, body_of
 from migrations_app.api.scim.lists import list_body, list_query, sparse
 from migrations_app.api.scim.user_body import person_of_body, person_of_patch
 from migrations_app.manifests import JsonMap

@@ -1,7 +1,6 @@
 """Remedies in AWS with the cluster's real names, and the results for parts of AWS that were not read."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -32,9 +31,6 @@ def unread_reason(name: str, part: Unseen) -> Reason | None:
         return Reason("part_unread", part.behind.part, part.behind.why)
     is_part = name in PART_NAMES or name.startswith(AWS_PREFIX)
     return Reason("part_unread", name, part.why) if is_part else None
-
-
-Document = Mapping[str, Any]
 
 
 def aws_call(service: str, operation: str, *words: str, final: str = "", undo: AwsCall | None = None) -> AwsCall:

@@ -1,6 +1,6 @@
 """Writes one chart version into the object of Flux or Argo CD that names it."""
 
-from migrations_app.checks.base import Evidence, How, Remedy
+from migrations_app.checks.base import Evidence, Remedy, RemedyTool
 from migrations_app.checks.changes import ChangeTarget, ObjectPatch
 from migrations_app.checks.evidence import at_object
 from migrations_app.checks.shell import note
@@ -24,7 +24,7 @@ def version_remedy(row: Evidence) -> Remedy:
     """The edit in the source, and the patch of the object with its undo."""
     given, right = row.value("given"), row.value("right")
     edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(right)}"
-    how: How = "argocd" if row.kind == "Application" else "flux"
+    how: RemedyTool = "argocd" if row.kind == "Application" else "flux"
     target = ChangeTarget(row.kind, row.name, row.namespace)
     undo = ObjectPatch(target=target, body=_body(row, given, instead=right))
     body = _body(row, right, instead=given)

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from migrations_app.checks.base import CheckContext, Evidence, How, Remedy
+from migrations_app.checks.base import CheckContext, Evidence, Remedy, RemedyTool
 from migrations_app.checks.changes import (
     Change,
     ChangeTarget,
+    ChangeTime,
     HelmChange,
     HelmValue,
     KarpdashAction,
     ObjectApply,
     ObjectDelete,
     PersonTask,
-    When,
     group,
 )
 from migrations_app.checks.render import argocd, aws_cli, cloudformation, flux, helm, terraform
@@ -43,7 +43,7 @@ from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at
 from migrations_app.manifests.text_lines import one_line
 
-FIRST: dict[Manager, How] = {
+FIRST: dict[Manager, RemedyTool] = {
     "flux": "flux",
     "argocd": "argocd",
     "terraform": "terraform",
@@ -65,7 +65,7 @@ def ordered(by: Managed, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
 def remedies_of(change: Change, manager: Managed, *, target_release: str = "the target version") -> tuple[Remedy, ...]:
     """One remedy for every tool that can make the change; remedies for the tool that manages the object come first.
     Empty if no tool can. `target_release` is the target version of the hop, named in texts about chart values."""
-    texts: tuple[tuple[How, str], ...] = (
+    texts: tuple[tuple[RemedyTool, str], ...] = (
         ("kubectl", kubectl_lines.text(change)),
         ("helm", helm.text(change, manager, target_release=target_release)),
         ("iam", aws_cli.text(change)),
@@ -139,7 +139,7 @@ def chart_values(
     *,
     about: str = "",
     to: Release | None = None,
-    when: When = "landing",
+    when: ChangeTime = "landing",
 ) -> tuple[Remedy, ...]:
     """Remedies that set these values of the chart karpenter, one for each tool; an empty text removes the value.
 
@@ -156,7 +156,7 @@ def helm_remedies(
     *,
     about: str = "",
     to: Release | None = None,
-    when: When = "landing",
+    when: ChangeTime = "landing",
     chart: str = CHART,
 ) -> tuple[Remedy, ...]:
     """Remedies that change these values of one of the two charts, one for each tool. `when` is "before" if `to` is
@@ -234,7 +234,7 @@ def deletion_remedies(
     objects: Sequence[NamedObject],
     *,
     first: str = "",
-    when: When = "after",
+    when: ChangeTime = "after",
     needs: Needs = (),
     by: Managed | None = None,
 ) -> tuple[Remedy, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
-from migrations_app.checks.changes import HelmValue, ObjectPatch, Observation, PersonTask, When, group
+from migrations_app.checks.changes import ChangeTime, HelmValue, ObjectPatch, Observation, PersonTask, group
 from migrations_app.checks.remedies.commands import (
     as_json,
     chart_values,
@@ -43,7 +43,7 @@ def is_fixable(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
 
 def main_chart_fixes(case: CheckContext) -> tuple[Remedy, ...]:
     """Switches the webhook of the controller on: together with the hop that brings its CRDs, later before the hop."""
-    when: When = "landing" if case.hop.name == ALPHA_LEFT else "before"
+    when: ChangeTime = "landing" if case.hop.name == ALPHA_LEFT else "before"
     return chart_values(case, {ENABLED: "true"}, about="the API server converts through it", when=when)
 
 

@@ -11,11 +11,11 @@ from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import (
     Change,
     ChangeTarget,
+    ChangeTime,
     ObjectDelete,
     ObjectPatch,
     Observation,
     PersonTask,
-    When,
     group,
 )
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
@@ -63,7 +63,7 @@ def change_remedies(
     what: str,
     line: StepOf,
     notes: Sequence[str] = (),
-    when: When = "before",
+    when: ChangeTime = "before",
     look: Observation | None = None,
 ) -> tuple[Remedy, ...]:
     """The change as text for the source of the first object, and as a command for each object with comments before it.
@@ -149,7 +149,7 @@ def append_undo(whole_object: WholeObject, path: str, *, value: object) -> list[
 
 
 def delete_claims(
-    evidence: Sequence[Evidence], *notes: str, when: When = "before", needs: tuple[str, ...] = ()
+    evidence: Sequence[Evidence], *notes: str, when: ChangeTime = "before", needs: tuple[str, ...] = ()
 ) -> Change:
     """Deletes each Machine, NodeClaim or Node, one after the other has gone."""
     steps = (

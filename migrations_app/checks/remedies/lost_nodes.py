@@ -8,9 +8,9 @@ from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.remedies.karpenter_objects import delete_claims
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import word
-from migrations_app.inventory.facts.ownership import TERMINATION
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
+from migrations_app.karpenter.labels import TERMINATION_FINALIZER
 from migrations_app.karpenter.versions import Release, minor_order
 
 FIRST = ("pools_admit_provisioner_pods", "old_provisioners_fenced")
@@ -37,7 +37,9 @@ def _ended_by_controller(case: CheckContext) -> frozenset[str]:
     running = case.running.release
     if running is None:
         return frozenset()
-    finalized = {node.name for node in case.inventory.nodes.items if TERMINATION in (node.metadata.finalizers or ())}
+    finalized = {
+        node.name for node in case.inventory.nodes.items if TERMINATION_FINALIZER in (node.metadata.finalizers or ())
+    }
     minor = minor_order(running.minor)
     return frozenset(
         node.name

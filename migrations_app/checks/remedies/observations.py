@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.changes import Change, Observation, leaves
 from migrations_app.checks.render import kubectl
-from migrations_app.checks.render.kubectl import SHOWN
+from migrations_app.checks.render.kubectl import MAX_NAMES_SHOWN
 
 
 def read_command(*words: str, notes: tuple[str, ...] = ()) -> Observation:
@@ -17,6 +17,6 @@ def undo_comments(change: Change, head: str) -> Iterator[str]:
     lines = [kubectl.text(leave.undo) for leave in leaves(change) if leave.undo is not None]
     if lines:
         yield head
-        yield from dict.fromkeys(lines[:SHOWN])
-    if len(lines) > SHOWN:
-        yield f"and {len(lines) - SHOWN} more, in the same way"
+        yield from dict.fromkeys(lines[:MAX_NAMES_SHOWN])
+    if len(lines) > MAX_NAMES_SHOWN:
+        yield f"and {len(lines) - MAX_NAMES_SHOWN} more, in the same way"

@@ -27,7 +27,7 @@ from migrations_app.checks.render.sources import OF_OBJECTS
 from migrations_app.checks.shell import json_word, no_option, note, word, words
 from migrations_app.manifests.writer import text_of
 
-SHOWN: Final = 20
+MAX_NAMES_SHOWN: Final = 20
 """The most commands and names of one kind in a text; a comment gives the number of the others."""
 NEUTRAL: Final = (Observation, PersonTask)
 """Steps that may stand between the commands of any program."""
@@ -87,11 +87,11 @@ def _group_lines(steps: Sequence[Change]) -> Iterator[str]:
     alone = isinstance(first, ObjectDelete) and first.alone
     piped_task = isinstance(first, PersonTask) and bool(first.pipe)
     if piped_task or (isinstance(first, ObjectDelete | ObjectLabels | ObjectAnnotations) and not alone):
-        yield from _command(distinct_steps[:SHOWN])
+        yield from _command(distinct_steps[:MAX_NAMES_SHOWN])
     else:
-        yield from dict.fromkeys(line for step in distinct_steps[:SHOWN] for line in _command([step]))
-    if len(distinct_steps) > SHOWN:
-        yield note(f"and {len(distinct_steps) - SHOWN} more, in the same way")
+        yield from dict.fromkeys(line for step in distinct_steps[:MAX_NAMES_SHOWN] for line in _command([step]))
+    if len(distinct_steps) > MAX_NAMES_SHOWN:
+        yield note(f"and {len(distinct_steps) - MAX_NAMES_SHOWN} more, in the same way")
 
 
 def _group_key(step: Change) -> Hashable | None:

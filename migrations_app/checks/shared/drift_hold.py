@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
 from migrations_app.checks.remedies.observations import undo_comments
-from migrations_app.checks.render.kubectl import SHOWN
+from migrations_app.checks.render.kubectl import MAX_NAMES_SHOWN
 from migrations_app.checks.shell import json_word
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT
 from migrations_app.inventory.objects.karpenter import NodePool
@@ -61,7 +61,7 @@ def _hold_patch(pool: NodePool, running: Release | None) -> ObjectPatch:
 
 
 def _settings_text(steps: list[ObjectPatch]) -> str:
-    return "; ".join(f"of NodePool {step.target.name} set {json_word(step.body)}" for step in steps[:SHOWN])
+    return "; ".join(f"of NodePool {step.target.name} set {json_word(step.body)}" for step in steps[:MAX_NAMES_SHOWN])
 
 
 def _patch(pool: NodePool, budgets: list[Any]) -> ObjectPatch:

@@ -29,7 +29,7 @@ _OF_PROFILES = frozenset({"instance-profile", "pass-role"})
 _PASSING = "iam:PassRole"
 _SET_TAGS = frozenset({"ec2:CreateTags", "iam:TagInstanceProfile"})
 _CAUSES_SHOWN = 3
-_LONGEST = 400
+_MAX_TEXT_LENGTH = 400
 _WORDS = {
     RequestVerdict.MISSING: "not granted",
     RequestVerdict.DENIED: "denied",
@@ -168,12 +168,12 @@ def capped_results(
 
 def _gap_result(role_gaps: RoleGaps, gap: Gap) -> JudgeResult:
     if doubt := _doubt(role_gaps.seen, gap):
-        return Unknown(f"{_action(gap)}: {doubt}"[:_LONGEST])
+        return Unknown(f"{_action(gap)}: {doubt}"[:_MAX_TEXT_LENGTH])
     return Evidence(
         kind="IAM role" if role_gaps.role.role.arn else "IAM policies",
         name=name_of(role_gaps.role),
         path=_action(gap),
-        seen=f"{_WORDS[gap.verdict]}: {'; '.join(gap.causes[:_CAUSES_SHOWN])}"[:_LONGEST],
+        seen=f"{_WORDS[gap.verdict]}: {'; '.join(gap.causes[:_CAUSES_SHOWN])}"[:_MAX_TEXT_LENGTH],
         wanted=" ".join(_reasons(gap)),
     )
 
@@ -249,7 +249,7 @@ def allowed_by_name(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[J
         )
         if actions := sorted(elsewhere - refused):
             why = f"allowed for the cluster {seen.site.cluster}, and nothing tells the {CLUSTER_NAME}"
-            yield Unknown(f"{', '.join(actions)}: {why}"[:_LONGEST])
+            yield Unknown(f"{', '.join(actions)}: {why}"[:_MAX_TEXT_LENGTH])
 
 
 def contradictions(case: CheckContext) -> Iterator[JudgeResult]:
@@ -263,5 +263,5 @@ def contradictions(case: CheckContext) -> Iterator[JudgeResult]:
             because = f", {row.because}" if row.because else ""
             yield Unknown(
                 f"{row.action} on {row.resource}: the documents allow it and SimulatePrincipalPolicy says"
-                f" {row.theirs}{because}: look for a policy of the organization"[:_LONGEST]
+                f" {row.theirs}{because}: look for a policy of the organization"[:_MAX_TEXT_LENGTH]
             )

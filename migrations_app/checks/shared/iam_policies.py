@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec import UNSET, UnsetType, structs
 
-from migrations_app.checks.base import CheckContext, How, Remedy
+from migrations_app.checks.base import CheckContext, Remedy, RemedyTool
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.remedies.observations import read_command
@@ -31,7 +31,7 @@ from migrations_app.iam.requirements.output import PolicyRemedy as Closing
 from migrations_app.iam.requirements.output import remedy as closing
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, removable, size_of
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer
-from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED, Permissions, RolePolicies
+from migrations_app.inventory.aws_facts.permissions import MAX_ATTACHED, Permissions, RolePolicies
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.managers import Managed
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
@@ -71,11 +71,11 @@ def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
             )
 
 
-def _tool_first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
+def _tool_first(tool: RemedyTool, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
     yield from sorted(remedies, key=lambda remedy: remedy.how != tool)
 
 
-def _tool(case: CheckContext, role: RolePolicies) -> How:
+def _tool(case: CheckContext, role: RolePolicies) -> RemedyTool:
     """The tool that manages the role, guessed from names that Terraform generates and from the tool that manages the
     controller."""
     names = (name_of(role), *(policy.name for policy in role.policies))
@@ -174,7 +174,7 @@ def _attach_policy(role: str, one: PlacedPolicy) -> IamStatements:
 
 def _make_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[PlacedPolicy]) -> PersonTask:
     attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
-    quota = max(attached, MOST_ATTACHED) + len(policies)
+    quota = max(attached, MAX_ATTACHED) + len(policies)
     which = ("--service-code", "iam", "--quota-code", QUOTA, "--region", seen.site.iam_region)
     raising = aws_cli.command("service-quotas", "request-service-quota-increase", *which, "--desired-value", str(quota))
     ask = f", or have AWS raise the quota of managed policies a role: {raising}" if quota <= _QUOTA_MOST else ""
@@ -281,7 +281,7 @@ def split_remedies(case: CheckContext, role_gaps: RoleGaps) -> Iterator[Remedy]:
 
 _SIZES = (
     f"A managed policy holds {MANAGED_LIMIT:,} characters, all inline policies of a role {INLINE_LIMIT:,}.",
-    f"A role takes {MOST_ATTACHED} managed policies.",
+    f"A role takes {MAX_ATTACHED} managed policies.",
     "Do not let one policy grow beyond that: what is missing is a policy of its own beside those that are there.",
 )
 

@@ -15,7 +15,7 @@ from migrations_app.iam.policy import IamPolicy, filled, parse_policy
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, closing, fitted, size_of
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, answers_at_hop, statements_for
 from migrations_app.inventory.aws_facts.permissions import (
-    MOST_ATTACHED,
+    MAX_ATTACHED,
     REGION,
     Permissions,
     RolePolicies,
@@ -85,7 +85,7 @@ def filled_to(role: RolePolicies) -> str:
     """How much of its quotas a role uses, as text."""
     attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
     return (
-        f"{attached} managed policies are attached, of {MOST_ATTACHED} that a role takes, and {role.role.inline_size:,}"
+        f"{attached} managed policies are attached, of {MAX_ATTACHED} that a role takes, and {role.role.inline_size:,}"
         f" of the {INLINE_LIMIT:,} characters that all its inline policies may have are used"
     )
 
@@ -168,7 +168,7 @@ class _RoleRoom:
     """The quotas that a role has left: number of managed policies, and characters of inline policies."""
 
     def __init__(self, role: ControllerRole) -> None:
-        self._managed = MOST_ATTACHED - sum(policy.kind != "inline" for policy in role.policies.items)
+        self._managed = MAX_ATTACHED - sum(policy.kind != "inline" for policy in role.policies.items)
         self._inline = INLINE_LIMIT - role.inline_size
 
     def take(self, size: int) -> PolicyPlace:

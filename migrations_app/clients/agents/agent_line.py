@@ -84,7 +84,7 @@ class AgentLine:
 
     def require_agent(self) -> None:
         """Raises Unreachable unless the agent of this session sent a sign of life lately."""
-        if self._mailbox.heard() != self._session:
+        if self._mailbox.live_session() != self._session:
             raise errors.Unreachable("the cluster's agent is not connected to karpdash", code=LOST)
 
 

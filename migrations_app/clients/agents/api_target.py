@@ -12,7 +12,7 @@ from migrations_app.clients.kubernetes.line import DirectLine
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import OtherCluster
 
-REOPENED_EVERY: Final = 60.0
+REOPEN_SECONDS: Final = 60.0
 """Seconds. The token of a service account lives an hour and is replaced in its file earlier; addresses change, too."""
 
 
@@ -44,7 +44,7 @@ class ApiTarget:
         Raises ReadError and InvalidKubeconfig; OtherCluster if another server or CA is named than at the start.
         """
         with self._lock:
-            if self._opened is None or time.monotonic() - self._opened[2] > REOPENED_EVERY:
+            if self._opened is None or time.monotonic() - self._opened[2] > REOPEN_SECONDS:
                 self._opened = (*self._open(), time.monotonic())
             return self._opened[0], self._opened[1]
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from migrations_app.clients.agents.protocol import MOST_REQUEST, AgentCall
+from migrations_app.clients.agents.protocol import MAX_REQUEST, AgentCall
 from migrations_app.clients.kubernetes.api import check_path
 from migrations_app.errors import InvalidResponse
 from migrations_app.readiness.rbac import controller_roles
@@ -154,7 +154,7 @@ def _malformed(call: AgentCall, *, by_helm: bool) -> str:
         return "the body is of no kind that is sent"
     if call.method != "GET" and call.body is None:
         return "the body is of no kind that is sent"
-    if call.body is not None and (call.method == "GET" or len(call.body) > MOST_REQUEST):
+    if call.body is not None and (call.method == "GET" or len(call.body) > MAX_REQUEST):
         return "the body is not passed on"
     texts = (call.accept, call.user_agent, call.encoding)
     return "" if all(0 < len(text) < 1000 and text.isascii() and text.isprintable() for text in texts) else "bad header"

@@ -16,7 +16,7 @@ from typing import Final
 from migrations_app.clients.agents.api_target import ApiTarget
 from migrations_app.clients.agents.call_rules import AllowedCalls
 from migrations_app.clients.agents.protocol import (
-    MOST_CALLS,
+    MAX_CALLS,
     PROTOCOL,
     AgentBegin,
     AgentCall,
@@ -28,13 +28,13 @@ from migrations_app.clients.agents.protocol import (
 )
 from migrations_app.clients.agents.relay_call import relayed
 from migrations_app.clients.agents.server_link import RefusedByServer, ServerLink
-from migrations_app.clients.alive_file import AliveFile
 from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
+from migrations_app.clients.liveness_file import LivenessFile
 from migrations_app.errors import ReadError, Unauthorized
 
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
-WHILE_BUSY: Final = 1.0
+BUSY_POLL_SECONDS: Final = 1.0
 """Seconds between two polls while all calls that the agent may have under way are taken."""
 _PIECE_PAUSE: Final = 0.1
 _PIECE_TRIES: Final = 4
@@ -66,7 +66,7 @@ class Agent:
         allowed: AllowedCalls,
         version: str,
         told: Callable[[str], None],
-        alive: AliveFile,
+        alive: LivenessFile,
         limits: ClientLimits = DEFAULT,
     ) -> None:
         self._server = server
@@ -90,7 +90,7 @@ class Agent:
         the server does not speak to, OtherCluster if the API server changed, and InvalidResponse for a redirect.
         """
         pause, last_message = FIRST_PAUSE, ""
-        with ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="call") as pool:
+        with ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="call") as pool:
             while not self._stop.is_set():
                 self._target.require_same()
                 try:
@@ -130,14 +130,14 @@ class Agent:
 
     def _poll(self, pool: ThreadPoolExecutor) -> None:
         """Polls once. After a broken connection the session stays valid, and the agent goes on with it."""
-        room = MOST_CALLS - self._under_way
+        room = MAX_CALLS - self._under_way
         agent_calls = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
         for call in agent_calls.calls[:room]:
             if call.nonce not in self._seen:
                 self._seen.append(call.nonce)
                 self._count_calls(1)
                 pool.submit(self._serve, call)
-        if wait := agent_calls.wait or (WHILE_BUSY if not room else 0.0):
+        if wait := agent_calls.wait or (BUSY_POLL_SECONDS if not room else 0.0):
             self._stop.wait(min(wait, LONGEST_PAUSE))
 
     def _count_calls(self, change: int) -> None:

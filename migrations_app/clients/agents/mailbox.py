@@ -20,13 +20,13 @@ from migrations_app.clients.addresses import redis_url
 from migrations_app.clients.agents.protocol import AgentCall, AgentPiece, packed, unpacked
 from migrations_app.errors import InvalidSetting, Unreachable
 
-MOST_WAITING: Final = 32
+MAX_WAITING: Final = 32
 """The most calls that may wait for one agent."""
-MOST_PIECES: Final = 8
+MAX_PIECES: Final = 8
 """The most pieces of one answer that may wait for the worker; the agent waits with the next piece."""
-LEFT_OVER: Final = 5
+KEY_GRACE_SECONDS: Final = 5
 """Seconds from the end of a call until its keys expire."""
-CLOCKS_DIFFER: Final = 600.0
+MAX_CLOCK_SKEW_SECONDS: Final = 600.0
 """Seconds by which the clocks of a worker and of a web process may differ. If somebody copies a call and puts it into
 the broker again within them, the agent recognises it, and another session cannot decrypt it.
 """
@@ -78,28 +78,28 @@ class AgentMailbox:
     keys: Sealing
     session: str = ""
 
-    def hear(self, session: str, *, seconds: float) -> None:
-        """Records a sign of life of the agent of that session; it expires after `seconds`."""
+    def record_heartbeat(self, session: str, *, seconds: float) -> None:
+        """Records a heartbeat of the agent in that session; it expires after `seconds`."""
         self._command("SET", self._key("heard"), session, "PX", int(seconds * 1000))
 
-    def heard(self) -> str:
-        """The session of the last sign of life that has not expired; empty if there is none."""
+    def live_session(self) -> str:
+        """The session of the last heartbeat that has not expired; empty if there is none."""
         session = self._command("GET", self._key("heard"))
         return session.decode() if isinstance(session, bytes) else ""
 
-    def silence(self) -> None:
+    def end_session(self) -> None:
         """Forgets the session and every call that waits."""
         self._command("DEL", self._key("heard"), self._key("calls"))
 
     def post(self, call: AgentCall) -> None:
         """Leaves the call for the agent. Raises Unreachable if too many wait."""
-        lasts = int((call.seconds + LEFT_OVER) * 1000)
+        lasts = int((call.seconds + KEY_GRACE_SECONDS) * 1000)
         text = self.keys.seal(packed(call), owner=self.agent, field=f"call:{self.session}")
         self._command("SET", self._key(f"call:{call.nonce}"), "0", "PX", lasts)
         # The nonce is not encrypted, so that calls without a waiting worker are skipped.
         waiting = self._command("RPUSH", self._key("calls"), call.nonce.encode() + b":" + text)
         self._command("PEXPIRE", self._key("calls"), lasts)
-        if isinstance(waiting, int) and waiting > MOST_WAITING:
+        if isinstance(waiting, int) and waiting > MAX_WAITING:
             self.drop(call.nonce)
             raise Unreachable("the cluster's agent is busy with other requests", code="agent_busy")
 
@@ -123,7 +123,7 @@ class AgentMailbox:
     def _seconds_left(self, nonce: str) -> float:
         """Seconds left to the call by the broker's clock; 0 if no worker waits for it."""
         milliseconds = self._command("PTTL", self._key(f"call:{nonce}"))
-        return round(milliseconds / 1000 - LEFT_OVER, 3) if isinstance(milliseconds, int) else 0.0
+        return round(milliseconds / 1000 - KEY_GRACE_SECONDS, 3) if isinstance(milliseconds, int) else 0.0
 
     def awaits(self, nonce: str) -> bool:
         """Whether a worker still waits for the answer to that call."""
@@ -133,7 +133,7 @@ class AgentMailbox:
         """Leaves a piece of an answer for the worker; each index is taken once, in order."""
         text = self.keys.seal(packed(piece), owner=self.agent, field=f"{piece.nonce}:{piece.index}")
         names = self._key(f"call:{piece.nonce}"), self._key(f"answer:{piece.nonce}")
-        code = self._command("EVAL", _TAKE_PIECE, 2, *names, str(piece.index), str(MOST_PIECES), text)
+        code = self._command("EVAL", _TAKE_PIECE, 2, *names, str(piece.index), str(MAX_PIECES), text)
         return _OUTCOMES[code] if isinstance(code, int) else "unknown"
 
     def expected(self, nonce: str) -> int:
@@ -172,7 +172,7 @@ class AgentMailbox:
             return None
         # An old call was copied and put into the broker again.
         late = round(time.time() - call.until)
-        if call.nonce.encode() == nonce and late < CLOCKS_DIFFER:
+        if call.nonce.encode() == nonce and late < MAX_CLOCK_SKEW_SECONDS:
             return call
         log.warning("a call for an agent was dropped: it is over", extra={"agent": self.agent, "seconds": late})
         return None

@@ -19,13 +19,13 @@ PROTOCOL: Final = 1
 ROOT: Final = "/agent/v1/"
 SESSION_HEADER: Final = "Karpdash-Agent-Session"
 MEDIA: Final = "application/msgpack"
-MOST_PIECE: Final = 512 * KIB
+MAX_PIECE: Final = 512 * KIB
 """Bytes of a body in one piece."""
-MOST_MESSAGE: Final = MOST_PIECE + 64 * KIB
+MAX_MESSAGE: Final = MAX_PIECE + 64 * KIB
 """Bytes of one message of an agent."""
-MOST_CALLS: Final = 8
+MAX_CALLS: Final = 8
 """Calls that one poll returns, and that an agent has under way."""
-MOST_REQUEST: Final = 4 * MIB
+MAX_REQUEST: Final = 4 * MIB
 """Bytes of the body of one call; etcd takes 1.5 MiB."""
 PASSED_ON: Final[tuple[str, ...]] = (
     "Content-Type",

@@ -10,7 +10,7 @@ import urllib3
 
 from migrations_app.clients.agents.api_target import ApiTarget
 from migrations_app.clients.agents.call_rules import AllowedCalls
-from migrations_app.clients.agents.protocol import MOST_PIECE, PASSED_ON, AgentCall, AgentPiece
+from migrations_app.clients.agents.protocol import MAX_PIECE, PASSED_ON, AgentCall, AgentPiece
 from migrations_app.clients.kubernetes import errors
 from migrations_app.clients.kubernetes.api import Verb, api_request
 from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, with_deadline
@@ -99,10 +99,10 @@ def _body(call: AgentCall) -> Any:  # noqa: ANN401 - plain JSON, or bytes
 def _pieces(call: AgentCall, response: urllib3.HTTPResponse, *, most: int) -> Iterator[AgentPiece]:
     """The body as the server encoded it, read one piece ahead, so that a short answer is one piece."""
     passed = {name: response.headers[name] for name in PASSED_ON if name in response.headers}
-    body = response.read(MOST_PIECE, decode_content=False)
+    body = response.read(MAX_PIECE, decode_content=False)
     size = len(body)
     for index in count():
-        following = response.read(MOST_PIECE, decode_content=False) if body else b""
+        following = response.read(MAX_PIECE, decode_content=False) if body else b""
         size += len(following)
         if size > most:
             raise TooLarge("the answer is larger than the limit of a page")

@@ -17,9 +17,9 @@ import msgspec
 import urllib3
 
 from migrations_app.clients.agents.protocol import (
+    MAX_CALLS,
+    MAX_REQUEST,
     MEDIA,
-    MOST_CALLS,
-    MOST_REQUEST,
     ROOT,
     SESSION_HEADER,
     AgentRefusal,
@@ -41,7 +41,7 @@ from migrations_app.errors import (
 CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 30.0
 """Seconds to wait for the first byte, and between two bytes; a poll is answered sooner."""
-MOST_ANSWER: Final = MOST_CALLS * MOST_REQUEST
+MAX_ANSWER: Final = MAX_CALLS * MAX_REQUEST
 
 M = TypeVar("M", bound=msgspec.Struct)
 
@@ -108,11 +108,11 @@ class ServerLink:
                 preload_content=False,
                 decode_content=False,
             )
-            content = answer.read(MOST_ANSWER + 1)
+            content = answer.read(MAX_ANSWER + 1)
             answer.release_conn()
         except urllib3.exceptions.HTTPError as error:
             raise self._failure(error) from None
-        if len(content) > MOST_ANSWER:
+        if len(content) > MAX_ANSWER:
             raise InvalidResponse(f"{self.name}: the answer is larger than the limit")
         if not 200 <= answer.status < 300:
             raise self._refusal(answer, content)
@@ -191,7 +191,7 @@ def _is_loopback(host: str) -> bool:
 def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
     timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
     if not place.safe:
-        return urllib3.PoolManager(timeout=timeout, retries=False, maxsize=MOST_CALLS + 1)
+        return urllib3.PoolManager(timeout=timeout, retries=False, maxsize=MAX_CALLS + 1)
     try:
         context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
     except (OSError, ssl.SSLError):
@@ -199,7 +199,7 @@ def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     proxy = _proxy(place.host)
     if not proxy:
-        return urllib3.PoolManager(timeout=timeout, retries=False, maxsize=MOST_CALLS + 1, ssl_context=context)
+        return urllib3.PoolManager(timeout=timeout, retries=False, maxsize=MAX_CALLS + 1, ssl_context=context)
     parts = urlsplit(proxy)
     account = f"{parts.username}:{parts.password or ''}" if parts.username else ""
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
@@ -208,7 +208,7 @@ def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
             address,
             timeout=timeout,
             retries=False,
-            maxsize=MOST_CALLS + 1,
+            maxsize=MAX_CALLS + 1,
             ssl_context=context,
             proxy_headers=urllib3.make_headers(proxy_basic_auth=account) if account else None,
         )

@@ -34,12 +34,10 @@ def eks_cluster(document: AwsAnswer) -> EksCluster:
         arn=document["arn"],
         status=document.get("status", ""),
         version=document.get("version", ""),
-        platform_version=document.get("platformVersion", ""),
         endpoint=document.get("endpoint", ""),
         ca_data=document.get("certificateAuthority", {}).get("data", ""),
         issuer=document.get("identity", {}).get("oidc", {}).get("issuer", ""),
         authentication_mode=document.get("accessConfig", {}).get("authenticationMode", ""),
-        auto_mode=bool(document.get("computeConfig", {}).get("enabled", False)),
         vpc=str(document.get("resourcesVpcConfig", {}).get("vpcId", "")),
     )
 
@@ -51,7 +49,6 @@ def role(document: AwsAnswer) -> AwsRole:
         path=document.get("Path", "/"),
         trust=text_of(document.get("AssumeRolePolicyDocument", {})),
         boundary_arn=document.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn", ""),
-        max_session_seconds=document.get("MaxSessionDuration", 3600),
     )
 
 
@@ -116,15 +113,12 @@ def access_entry(document: AwsAnswer) -> AccessEntry:
 
 
 def queue(name: str, document: AwsAnswer) -> Queue:
-    retention = str(document.get("MessageRetentionPeriod", ""))
     return Queue(
         name=name,
         exists=True,
         arn=document["QueueArn"],
         policy=document.get("Policy", ""),
-        retention_seconds=int(retention) if retention.isdigit() else None,
         kms_key=document.get("KmsMasterKeyId", ""),
-        managed_encryption=document.get("SqsManagedSseEnabled") == "true",
     )
 
 

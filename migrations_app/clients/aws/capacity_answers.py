@@ -21,7 +21,7 @@ USAGE = "AWS/Usage"
 COUNT = "ResourceCount"
 _DIMENSIONS = frozenset({"Class", "Resource", "Service", "Type"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}", re.ASCII)
-_MOST = 10**9
+_MAX_NUMBER = 10**9
 """More than any of these numbers can be."""
 
 
@@ -98,7 +98,7 @@ def _number(value: object) -> int:
 
 
 def _finite(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_NUMBER:
         raise ValueError("not a count")
     return value
 

@@ -29,7 +29,7 @@ from migrations_app.inventory.objects.aws import (
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter import labels
 
-_QUEUE_FACTS = ["KmsMasterKeyId", "MessageRetentionPeriod", "Policy", "QueueArn", "SqsManagedSseEnabled"]
+_QUEUE_FACTS = ["KmsMasterKeyId", "Policy", "QueueArn"]
 _STATES = ["pending", "running", "stopping", "stopped"]
 _PAGE = 1000
 

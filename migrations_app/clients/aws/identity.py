@@ -47,7 +47,7 @@ def principal_of(arn: str) -> str:
     return f"arn:{match['partition']}:iam::{match['account']}:role/{match['role']}" if match else arn
 
 
-SHORTEST = 900
+MIN_SESSION_SECONDS = 900
 """Session duration in seconds for the sessions that AWS should refuse; the shortest that AWS allows."""
 
 
@@ -75,7 +75,7 @@ def _can_assume(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLim
     client = made_client(session, "sts", own=own, config=config)
     try:
         client.assume_role(
-            RoleArn=entry.role_arn, RoleSessionName=entry.session_name, DurationSeconds=SHORTEST, **condition
+            RoleArn=entry.role_arn, RoleSessionName=entry.session_name, DurationSeconds=MIN_SESSION_SECONDS, **condition
         )
     except errors.CAUGHT as error:
         read_error = errors.from_exception(error, ASSUME)

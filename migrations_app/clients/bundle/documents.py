@@ -23,7 +23,7 @@ from migrations_app.manifests.yaml_reader import read_documents
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _WRITTEN = "%Y-%m-%dT%H:%M:%SZ"
 _LONGEST_GRACE = 366 * 86_400
-DEEPEST = 3
+MAX_LIST_DEPTH = 3
 """How deeply lists inside lists are opened; merged dumps are not nested deeper."""
 _BETWEEN = re.compile(rb"\}[ \t\r]*\n\s*(?=\{)")
 """The boundary between two concatenated JSON objects: inside an object, a closing brace is followed by a comma or a
@@ -176,7 +176,7 @@ def _items(
         yield ListedKind(envelope.api_version.rpartition("/")[0], kind)
     for item in items:
         bundle = _bundle_object(item)
-        inner = _list_in(bundle) if depth < DEEPEST else None
+        inner = _list_in(bundle) if depth < MAX_LIST_DEPTH else None
         if inner is not None:
             yield from _items(inner.items or (), inner, depth=depth + 1)
         else:

@@ -21,7 +21,7 @@ from migrations_app.karpenter.metrics import names_in
 from migrations_app.karpenter.user_data import sketch
 from migrations_app.manifests import JsonMap
 from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
-from migrations_app.redaction import REMOVED, holds, is_secret_name, redacted
+from migrations_app.redaction import REMOVED, contains_secret, is_secret_name, redacted_tree
 
 KEPT_CONFIG_MAPS = frozenset({"aws-auth", "karpenter-global-settings"})
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
@@ -38,7 +38,7 @@ def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> JsonMap | N
     special_form = special(doc, bytes(raw)) if special else doc
     if special_form is None:
         return None
-    walked: JsonMap = redacted(_redacted_tree(special_form))
+    walked: JsonMap = redacted_tree(_redacted_tree(special_form))
     sketched = _sketches(walked, doc) if (group, plural) == (kinds.CRD.group, kinds.CRD.plural) else {}
     return walked | sketched | {"metadata": _metadata(walked.get("metadata"))}
 
@@ -143,7 +143,7 @@ def _arguments(args: list[Any]) -> Iterator[Any]:
     after = False
     for arg in args:
         name, equals, _ = str(arg).partition("=")
-        secret = after or is_secret_name(name) or holds(str(arg))
+        secret = after or is_secret_name(name) or contains_secret(str(arg))
         yield REMOVED if secret else arg
         after = name.startswith("-") and not equals and is_secret_name(name)
 

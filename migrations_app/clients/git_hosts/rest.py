@@ -20,11 +20,11 @@ from migrations_app.errors import (
     Unauthorized,
 )
 
-SECONDS = 25.0
+TIMEOUT_SECONDS = 25.0
 """Seconds for all requests of one page to a host."""
-SECONDS_TO_TIDY = 10.0
+CLEANUP_SECONDS = 10.0
 """Seconds for the clean-up after a failure."""
-MOST_BYTES: Final = 8 * 1024 * 1024
+MAX_BYTES: Final = 8 * 1024 * 1024
 
 
 class HostServer:
@@ -36,11 +36,11 @@ class HostServer:
         self._base = base
         self._headers = {"User-Agent": "karpdash", "Accept": "application/json", **headers}
         self._reach, self._resolver = reach, resolver
-        self._ends = time.monotonic() + SECONDS
+        self._ends = time.monotonic() + TIMEOUT_SECONDS
 
     def extend(self) -> None:
         """Gives time for the requests of a clean-up, however much time was used before."""
-        self._ends = max(self._ends, time.monotonic() + SECONDS_TO_TIDY)
+        self._ends = max(self._ends, time.monotonic() + CLEANUP_SECONDS)
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
         """The JSON of an answer 200. Raises ReadError: Unauthorized, Forbidden, NotServed, ServerFailed and others."""
@@ -72,7 +72,7 @@ class HostServer:
     ) -> HttpAnswer:
         """The answer, of any status. Raises ReadError if there is none."""
         bounds = CallBounds(
-            server="git host", reach=self._reach, ends=self._ends, most=MOST_BYTES, any_status=True,
+            server="git host", reach=self._reach, ends=self._ends, most=MAX_BYTES, any_status=True,
             resolver=self._resolver,
         )  # fmt: skip
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")

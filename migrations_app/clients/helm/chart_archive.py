@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from migrations_app.clients.archive import members
-from migrations_app.clients.helm.charts import ARCHIVE, CHART, MOST_BYTES, YAML, read_chart_file
+from migrations_app.clients.helm.charts import ARCHIVE, CHART, MAX_BYTES, YAML, read_chart_file
 from migrations_app.errors import InvalidInput
 from migrations_app.manifests.yaml_reader import read_documents
 
@@ -36,7 +36,7 @@ def from_file(charts: Path, name: str) -> bytes:
 
 def checked_chart(raw: bytes, *, source: str, name: str, version: str) -> PackedChart:
     """The chart, if it is the requested one. Raises InvalidInput, also for a link or an unsafe name in it (T05)."""
-    if len(raw) > MOST_BYTES:
+    if len(raw) > MAX_BYTES:
         raise InvalidInput("the packed chart is larger than the limit", where="source", code="chart_too_large")
     chart_names = [_read(body) for path, body in members(io.BytesIO(raw), ARCHIVE) if _is_head(path)]
     if len(chart_names) != 1:

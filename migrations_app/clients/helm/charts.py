@@ -41,7 +41,7 @@ from migrations_app.errors import (
 )
 from migrations_app.manifests.yaml_reader import YamlLimits, read_documents
 
-MOST_BYTES = 8 * MIB
+MAX_BYTES = 8 * MIB
 """Limit for a packed chart; Karpenter's charts are below 0.5 MiB."""
 ARCHIVE = ArchiveLimits(members=500, member_bytes=4 * MIB, total_bytes=32 * MIB)
 YAML = YamlLimits(size=4 * MIB, documents=20, depth=100, nodes=400_000)
@@ -52,7 +52,7 @@ _DIRECT = re.compile(r"Chart\.yaml|crds/[^/]+\.(?:yaml|yml|json)", re.ASCII)
 
 def from_archive(raw: bytes) -> dict[str, bytes]:
     """Each kept file as JSON: a list of documents, and a single document for Chart.yaml. Raises InvalidInput."""
-    if len(raw) > MOST_BYTES:
+    if len(raw) > MAX_BYTES:
         raise InvalidInput("the packed chart is larger than the limit", code="chart_too_large")
     # The first path segment is the chart's own folder.
     files = ((name.partition("/")[2], body) for name, body in members(io.BytesIO(raw), ARCHIVE))
@@ -69,7 +69,7 @@ def from_folder(charts: Path, name: str) -> dict[str, bytes]:
     place = charts / name
     kind = _kind(place)
     if kind == "file":
-        return from_archive(_read(place, MOST_BYTES))
+        return from_archive(_read(place, MAX_BYTES))
     if kind == "folder":
         return _kept_files(_files(place))
     raise InvalidInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
@@ -81,7 +81,7 @@ def read_chart_file(charts: Path, name: str) -> bytes:
         raise InvalidInput("enter a name of letters, digits, dots, - and _", where="source", code="bad_name")
     if _kind(charts / name) != "file":
         raise InvalidInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
-    return _read(charts / name, MOST_BYTES)
+    return _read(charts / name, MAX_BYTES)
 
 
 def _kind(place: Path) -> str:
@@ -156,8 +156,8 @@ def _documents(name: str, body: bytes) -> bytes:
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 MANIFEST_BYTES, TOKEN_BYTES = MIB, 64 * KIB
-REDIRECTS = 3
-SECONDS = 60.0
+MAX_REDIRECTS = 3
+TIMEOUT_SECONDS = 60.0
 """Time limit in seconds for the whole pull."""
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 _CHART = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
@@ -191,7 +191,7 @@ def pull_chart(
         registry, f"{registry.prefix.strip('/')}/{chart}".strip("/"), reach, limits or ClientLimits(), resolver
     )
     layer = _layer(pull.manifest(tag))
-    raw = pull.blob(layer.digest, most=min(layer.size, MOST_BYTES))
+    raw = pull.blob(layer.digest, most=min(layer.size, MAX_BYTES))
     if len(raw) != layer.size or f"sha256:{hashlib.sha256(raw).hexdigest()}" != layer.digest:
         raise InvalidResponse("the registry's chart does not match its digest", code="digest")
     return ChartDownload(raw, layer.digest)
@@ -224,7 +224,7 @@ class _Pull:
     ends: float = 0.0
 
     def __post_init__(self) -> None:
-        self.ends = time.monotonic() + SECONDS
+        self.ends = time.monotonic() + TIMEOUT_SECONDS
 
     def manifest(self, tag: str) -> bytes:
         url = f"{self._root}/manifests/{tag}"
@@ -240,7 +240,7 @@ class _Pull:
 
     def blob(self, digest: str, *, most: int) -> bytes:
         url = f"{self._root}/blobs/{digest}"
-        for _ in range(REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             same_server = _origin(url) == _origin(self._root)
             http_answer = self._get(url, most=most, token=self.token if same_server else "")
             if http_answer.status not in (301, 302, 303, 307, 308):
@@ -326,7 +326,7 @@ def _layer(manifest: bytes) -> _Layer:
     layers = [layer for layer in document.layers if layer.media_type == LAYER]
     if document.schema_version != 2 or len(layers) != 1 or not _DIGEST.fullmatch(layers[0].digest):
         raise InvalidResponse("the registry's manifest is not that of a Helm chart", code="strange_manifest")
-    if not 0 < layers[0].size <= MOST_BYTES:
+    if not 0 < layers[0].size <= MAX_BYTES:
         raise InvalidResponse("the registry's chart is larger than the limit", code="chart_too_large")
     return layers[0]
 

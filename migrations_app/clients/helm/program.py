@@ -30,8 +30,8 @@ MAJOR, FIRST_MINOR = 3, 8
 """The versions of helm whose options and records are known."""
 VERSION_SECONDS = 20.0
 POLL_SECONDS = 0.25
-MOST_OUTPUT = 64 * 1024
-MOST_MEMORY = 2 * 1024**3
+MAX_OUTPUT = 64 * 1024
+MAX_MEMORY = 2 * 1024**3
 """Limit in bytes: a record of a hostile cluster may unpack to any size (T06)."""
 MAX_SHOWN_OUTPUT = 1500
 _VERSION = re.compile(r"v(\d{1,3})\.(\d{1,3})\.\d{1,3}")
@@ -177,7 +177,7 @@ def run(
 def _limit_memory(child: "subprocess.Popen[bytes]") -> None:
     """Limits the memory of the program and of what it starts, and lets none of them write a core file."""
     with suppress(ProcessLookupError):
-        resource.prlimit(child.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+        resource.prlimit(child.pid, resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
         resource.prlimit(child.pid, resource.RLIMIT_CORE, (0, 0))
 
 
@@ -213,13 +213,13 @@ def _write_stdin(pipe: IO[bytes] | None, body: bytes) -> None:
 
 
 def _drain(pipe: IO[bytes] | None, output: bytearray) -> None:
-    """Keeps the last MOST_OUTPUT bytes."""
+    """Keeps the last MAX_OUTPUT bytes."""
     if pipe is None:
         return
     with pipe:
         while piece := pipe.read1(8192) if hasattr(pipe, "read1") else pipe.read(8192):
             output += piece
-            del output[:-MOST_OUTPUT]
+            del output[:-MAX_OUTPUT]
 
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,51}[a-z0-9])?", re.ASCII)

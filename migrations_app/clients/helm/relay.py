@@ -23,12 +23,12 @@ from migrations_app.clients.kubernetes.limits import MIB
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import InvalidResponse, KarpdashError
 
-MOST_BODY = 4 * MIB
+MAX_BODY = 4 * MIB
 """Limit for the body of one request; etcd takes 1.5 MiB."""
 WATCH_SECONDS = "3"
 """Seconds that one watch lasts: its answer is passed on when it ends, and helm watches again."""
 LONGEST_IDLE = 120.0
-MOST_CONNECTIONS = 64
+MAX_CONNECTIONS = 64
 """At the same time; helm keeps a few open. Further connections are closed unread."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _JSON = "application/json"
@@ -40,7 +40,7 @@ class _RelayServer(ThreadingHTTPServer):
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__(("127.0.0.1", 0), handler)
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._free = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in socketserver
         if self._free.acquire(blocking=False):
@@ -147,7 +147,7 @@ def _read(handler: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | Rela
         handler.close_connection = True
         return refusal(404, reason="NotFound", message="karpdash: no such path")
     length = handler.headers.get("Content-Length") or "0"
-    if not length.isdecimal() or int(length) > MOST_BODY or handler.headers.get("Transfer-Encoding"):
+    if not length.isdecimal() or int(length) > MAX_BODY or handler.headers.get("Transfer-Encoding"):
         handler.close_connection = True
         return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than the limit")
     raw = handler.rfile.read(int(length))

@@ -20,7 +20,7 @@ from migrations_app.clients.kubernetes.writer import as_dry_run
 from migrations_app.errors import KarpdashError
 from migrations_app.manifests import JsonMap
 
-MOST_REQUESTS = 2000
+MAX_REQUESTS = 2000
 """The most changes of one run; Karpenter's charts make fewer than a hundred."""
 _RECORD = re.compile(r"/api/v1/namespaces/[^/]+/secrets/sh\.helm\.release\.v1\.[^/]+")
 
@@ -126,8 +126,8 @@ class DryRules:
         stored_record = self._records.get(request.object_path)
         if not request.changes:
             return RelayAnswer(200, stored_record) if stored_record is not None else request
-        if len(self.changes) >= MOST_REQUESTS:
-            return refused(f"karpdash: more than {MOST_REQUESTS} changes")
+        if len(self.changes) >= MAX_REQUESTS:
+            return refused(f"karpdash: more than {MAX_REQUESTS} changes")
         if stored_record is not None:
             self._records[request.object_path] = self.record = request.body
             return RelayAnswer(200, request.body)
@@ -138,7 +138,7 @@ class DryRules:
         if answer.status == 403:
             self.denied.append(request)
         if not request.changes:
-            if answer.status == 200 and len(self.reads) < MOST_REQUESTS:
+            if answer.status == 200 and len(self.reads) < MAX_REQUESTS:
                 self.reads[request.path] = answer.body
             return answer
         result = answer

@@ -8,7 +8,7 @@ and charts/karpenter-crd in aws/karpenter-provider-aws, v0.28.1 to v1.14.
 from collections.abc import Mapping
 from typing import Any
 
-from migrations_app.redaction import REMOVED, redacted
+from migrations_app.redaction import REMOVED, redacted_tree
 
 _CONTEXT = "securityContext"
 
@@ -71,7 +71,7 @@ _CONTROLLER_KEYS = frozenset(
         "batchIdleDuration",
     }
 )
-MOST_UNKNOWN = 50
+MAX_UNKNOWN = 50
 """How many names of unknown values are kept at each level; more than a few cannot be typing errors."""
 LONGEST_NAME = 120
 
@@ -132,7 +132,7 @@ def kept_env(entries: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
 def _kept_variable(entry: dict[str, Any]) -> dict[str, Any]:
     name, value = entry["name"], entry.get("value")
     if name in ENV_NAMES and isinstance(value, str):
-        return {"name": name, "value": redacted(value)}
+        return {"name": name, "value": redacted_tree(value)}
     return {"name": name} if value is None else {"name": name, "value": REMOVED}
 
 
@@ -148,12 +148,12 @@ def kept_values(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
 
 def _kept_value(key: str, value: Any) -> Any:  # noqa: ANN401 - as above
     if key in _WHOLE_BRANCHES or key in _PLAIN_KEYS:
-        return redacted(value)
+        return redacted_tree(value)
     return _controller(value) if key == "controller" else None
 
 
 def _controller(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-    kept_by_key = {key: redacted(value) for key, value in _items(values) if key in _CONTROLLER_KEYS}
+    kept_by_key = {key: redacted_tree(value) for key, value in _items(values) if key in _CONTROLLER_KEYS}
     controller_values = dict(_items(values))
     if controller_values.get("env") is not None:
         kept_by_key["env"] = kept_env(controller_values["env"])
@@ -167,14 +167,14 @@ def _sidecars(sidecars: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
     sidecar_list = sidecars if isinstance(sidecars, list) else [sidecars]
     sidecar_maps = [sidecar for sidecar in sidecar_list if isinstance(sidecar, dict)]
     return [
-        {"name": redacted(sidecar.get("name"))} | ({_CONTEXT: {}} if sidecar.get(_CONTEXT) else {})
+        {"name": redacted_tree(sidecar.get("name"))} | ({_CONTEXT: {}} if sidecar.get(_CONTEXT) else {})
         for sidecar in sidecar_maps
     ]
 
 
 def _unknown_names(values: Any, kept_by_key: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - as above
     others = [key for key, value in _items(values) if key not in kept_by_key and value not in (None, "", {}, [])]
-    return dict.fromkeys((key[:LONGEST_NAME] for key in others[:MOST_UNKNOWN]), REMOVED)
+    return dict.fromkeys((key[:LONGEST_NAME] for key in others[:MAX_UNKNOWN]), REMOVED)
 
 
 def _items(values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as above

@@ -212,10 +212,12 @@ class Writer(Protocol):
         Raises ReadError.
         """
 
-    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+    def dry_run(self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         """The response to the request as a server-side dry run (K14). Raises ReadError if there is no response."""
 
-    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], purpose: str
+    ) -> WriteResult:
         """The response to the request, which is sent once and never retried (A20). Raises ReadError if there is no
         response.
         """

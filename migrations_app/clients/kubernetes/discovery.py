@@ -13,8 +13,8 @@ AGGREGATED = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
 )
 ACCEPT = f"{AGGREGATED},application/json"
-MOST_GROUP_VERSIONS = 1000
-MOST_COMMAS = 200_000
+MAX_GROUP_VERSIONS = 1000
+MAX_COMMAS = 200_000
 """In one answer, counted before it is decoded: a resource may be written as `{},` and takes 200 bytes of memory."""
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def served(ask: DiscoveryRequest) -> Served:
 
 def _group_versions(groups: _Groups) -> list[tuple[str, str]]:
     group_versions = [(group.name, version.version) for group in groups.groups or () for version in group.versions]
-    if len(group_versions) > MOST_GROUP_VERSIONS:
+    if len(group_versions) > MAX_GROUP_VERSIONS:
         raise InvalidResponse("the server names too many API groups")
     return [("", "v1"), *group_versions]
 
@@ -124,7 +124,7 @@ def _from_discovery(group: _ApiGroup, failed: dict[str, str]) -> Iterator[Served
 
 
 def _decode(body: bytes, kind: type[T]) -> T:
-    if body.count(b",") > MOST_COMMAS:
+    if body.count(b",") > MAX_COMMAS:
         raise InvalidResponse("the server's discovery names too many resources")
     try:
         return msgspec.json.decode(body, type=kind)

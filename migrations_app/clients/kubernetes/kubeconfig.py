@@ -95,7 +95,7 @@ def quoted(text: str) -> str:
     return f'"{clean}"'
 
 
-MOST_CERTIFICATES = 64
+MAX_CERTIFICATES = 64
 
 
 def decoded(text: str, *, where: str) -> str:
@@ -112,7 +112,7 @@ def certificates(pem: str, *, where: str) -> list[x509.Certificate]:
         chain = x509.load_pem_x509_certificates(pem.encode())
     except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion):
         chain = []
-    if not chain or len(chain) > MOST_CERTIFICATES:
+    if not chain or len(chain) > MAX_CERTIFICATES:
         raise InvalidKubeconfig("no certificate could be read", code="bad_certificate", where=where)
     return chain
 

@@ -21,7 +21,7 @@ from migrations_app.karpenter import kinds
 
 _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _SHRINK = 8
-_MOST_SPLIT = 8 * MIB
+_MAX_SPLIT = 8 * MIB
 """A page that cannot be decoded is split into its objects in Python, some seconds for so many bytes."""
 _DISCOVERY_TRIES = 2
 """A group behind a failed extension API server always answers 503; the other groups should not wait for it."""
@@ -229,7 +229,7 @@ def _decoded_or_salvaged(body: bytearray) -> _ListPage:
     try:
         return _lists.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        if len(body) > _MOST_SPLIT:
+        if len(body) > _MAX_SPLIT:
             raise TooLarge("the answer cannot be decoded, and is too large to be split into its objects") from None
         parts = parsable_items(body)
         if parts is None:

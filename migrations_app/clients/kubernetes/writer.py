@@ -86,11 +86,13 @@ class LiveWriter:
             name=name,
         )
 
-    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self._send_change(change, tie, own=own, dry=True, purpose=f"dry-run {change.verb}")
+    def dry_run(self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self._send_change(change, object_version, own=own, dry=True, purpose=f"dry-run {change.verb}")
 
-    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
-        return self._send_change(change, tie, own=own, dry=False, purpose=purpose)
+    def send(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], purpose: str
+    ) -> WriteResult:
+        return self._send_change(change, object_version, own=own, dry=False, purpose=purpose)
 
     def calls(self) -> Mapping[tuple[str, str], int]:
         return dict(self._transport.meter.calls)
@@ -99,9 +101,9 @@ class LiveWriter:
         self._transport.close()
 
     def _send_change(
-        self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
     ) -> WriteResult:
-        body, query = request_content(change, tie, own=own, dry=dry)
+        body, query = request_content(change, object_version, own=own, dry=dry)
         response = self._transport.change(
             change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
         )
@@ -109,10 +111,10 @@ class LiveWriter:
 
 
 def request_content(
-    change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], dry: bool
+    change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], dry: bool
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The body and the query of the request. Raises InvalidInput for a deletion that is never sent."""
-    body = request_body(change, tie, own=own)
+    body = request_body(change, object_version, own=own)
     query = [("fieldManager", FIELD_MANAGER)] if change.verb != "delete" else []
     if change.verb == "apply":
         query.append(("force", "false"))

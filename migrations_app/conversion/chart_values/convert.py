@@ -21,7 +21,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 KIND: Final = "Values"
 TAG: Final = "controller.image.tag"
 DIGEST: Final = "controller.image.digest"
-LONGEST: Final = 60
+MAX_TEXT_LENGTH: Final = 60
 """Longer values are not quoted in sentences."""
 _OVERRIDES: Final = ("fullnameOverride", "nameOverride")
 _CODES: Final = {
@@ -112,7 +112,9 @@ def _sentence(row: ValueRow) -> str:
         case "renamed":
             return f"{row.key} is {row.new_key} now"
         case "default_changed":
-            old, new = (text if len(text) <= LONGEST else "a list" for text in (row.old or "none", row.new or "none"))
+            old, new = (
+                text if len(text) <= MAX_TEXT_LENGTH else "a list" for text in (row.old or "none", row.new or "none")
+            )
             return f"nobody gives {row.key}, and the chart's own value goes from {old} to {new}: {row.why}"
         case "lost":
             return f"{row.key} is left out: {row.loss or row.why}"

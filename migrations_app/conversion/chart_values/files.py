@@ -17,9 +17,9 @@ from migrations_app.manifests import writer
 from migrations_app.manifests.map_text import MapEdit, edited
 from migrations_app.manifests.yaml_reader import MIB, YamlLimits, compose, read_documents
 
-MOST_BYTES: Final = MIB
+MAX_BYTES: Final = MIB
 """Helm stores a release in one object of the API server, which allows no larger object."""
-_LIMITS: Final = YamlLimits(size=MOST_BYTES, documents=1, depth=40, nodes=100_000)
+_LIMITS: Final = YamlLimits(size=MAX_BYTES, documents=1, depth=40, nodes=100_000)
 _TEMPLATES: Final = ("{{", "{%")
 _CODES: Final = {"yaml_too_large": "too-large"}
 
@@ -103,7 +103,7 @@ def _is_template(name: str, raw: bytes) -> bool:
     """Whether the file is a template: by its file extension, or by a template action outside of quotes."""
     if name.endswith((".gotmpl", ".tpl", ".tmpl", ".j2")):
         return True
-    lines = raw[:MOST_BYTES].decode("utf-8", "replace").splitlines()
+    lines = raw[:MAX_BYTES].decode("utf-8", "replace").splitlines()
     return any(_is_action(line) for line in lines)
 
 

@@ -16,7 +16,7 @@ from migrations_app.karpenter.controller_settings import (
     unread_helm_keys,
 )
 from migrations_app.karpenter.versions import Release
-from migrations_app.redaction import REMOVED, is_secret_name, is_whole
+from migrations_app.redaction import REMOVED, is_secret_name, is_unredacted
 
 MAIN: Final = "karpenter"
 CRDS: Final = "karpenter-crd"
@@ -169,7 +169,7 @@ def shown(key: str, value: object) -> tuple[str, bool]:
         return "", False
     name = key.rpartition("[")[2].strip("]") if key.endswith("]") else steps_of(key)[-1]
     visible = REMOVED if isinstance(value, str) and value and is_secret_name(name) else hidden(value)
-    return json.dumps(visible, ensure_ascii=False), visible != value or not is_whole(visible)
+    return json.dumps(visible, ensure_ascii=False), visible != value or not is_unredacted(visible)
 
 
 def _is_given(key: str, keys: Iterable[str]) -> bool:

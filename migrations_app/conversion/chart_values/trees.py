@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from migrations_app.redaction import REMOVED, is_secret_name, redacted
+from migrations_app.redaction import REMOVED, is_secret_name, redacted_tree
 
 Tree = Mapping[str, Any]
 _STEPS = re.compile(r"(?<!\\)\.")
@@ -26,8 +26,8 @@ FREE: Final = frozenset(
     }
 )
 """Values whose content is defined by the user; each is treated as one value."""
-DEEPEST: Final = 40
-MOST_TEXT: Final = 1024 * 1024
+MAX_DEPTH: Final = 40
+MAX_TEXT: Final = 1024 * 1024
 EMPTY: Final[tuple[Any, ...]] = (None, "", {}, [])
 """Values that count as not set."""
 
@@ -99,7 +99,7 @@ def _leaves(tree: Tree, above: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         key = key_of(steps)
         if key == VARIABLES and isinstance(value, list):
             yield from _variables(value)
-        elif isinstance(value, Mapping) and value and key not in FREE and len(steps) < DEEPEST:
+        elif isinstance(value, Mapping) and value and key not in FREE and len(steps) < MAX_DEPTH:
             yield from _leaves(value, steps)
         else:
             yield key, value
@@ -126,11 +126,11 @@ def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def hidden(tree: Any) -> Any:  # noqa: ANN401 - any JSON
     """A copy without secrets: what redaction finds, and values of variables whose name indicates a secret."""
-    return redacted(_without_variables(tree), longest=MOST_TEXT)
+    return redacted_tree(_without_variables(tree), longest=MAX_TEXT)
 
 
 def _without_variables(tree: Any, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON
-    if depth > DEEPEST or not isinstance(tree, dict | list):
+    if depth > MAX_DEPTH or not isinstance(tree, dict | list):
         return tree
     if isinstance(tree, list):
         return [_without_variables(value, depth + 1) for value in tree]

@@ -112,7 +112,7 @@ def _without_path(arn: str) -> str:
 ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 PROFILE_NAME = re.compile(r"[\w+=,.@-]{1,128}", re.ASCII)
 QUEUE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", re.ASCII)
-MOST_NAMES = 200
+MAX_NAMES = 200
 """Maximum number of node roles and profiles looked up in AWS; a cluster names a handful."""
 _ROWS = {row.key: row for row in SETTINGS}
 
@@ -205,10 +205,10 @@ def _collected(
     for whole_object, path, name in named_values:
         if not form.fullmatch(name):
             bad.append(UnparsableObject(kind, "", whole_object.name, f"$.{path}", "not a name that IAM could hold"))
-        elif name in names or len(names) < MOST_NAMES:
+        elif name in names or len(names) < MAX_NAMES:
             names[name] = (*names.get(name, ()), NamedBy(kind=kind, name=whole_object.name, path=path))
         else:
-            bad.append(UnparsableObject(kind, "", whole_object.name, f"$.{path}", f"more than {MOST_NAMES} names"))
+            bad.append(UnparsableObject(kind, "", whole_object.name, f"$.{path}", f"more than {MAX_NAMES} names"))
     return Seen(tuple(NameWithSources(name, by) for name, by in names.items()), None, tuple(bad))
 
 

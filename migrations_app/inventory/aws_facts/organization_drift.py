@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from migrations_app.inventory.objects.cluster_arn import read_place
 from migrations_app.inventory.objects.organization import ListedCluster, OrganizationListing
 
-LONGEST = 60
+MAX_NAME_LENGTH = 60
 """Most characters of the cluster's name in a name with account and region."""
 
 
@@ -52,4 +52,4 @@ def names_for(clusters: Collection[ListedCluster], *, taken: Collection[str]) ->
 
 
 def _long(cluster: ListedCluster) -> str:
-    return f"{cluster.name[:LONGEST]} {cluster.account} {cluster.region}"
+    return f"{cluster.name[:MAX_NAME_LENGTH]} {cluster.account} {cluster.region}"

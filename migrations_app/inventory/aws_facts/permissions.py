@@ -267,7 +267,7 @@ def _documents(part: Part[PolicyDocument]) -> tuple[IamPolicy, ...]:
     return tuple(parse_policy(document.text, name=document.name) for document in part.items)
 
 
-MOST_ATTACHED = 10
+MAX_ATTACHED = 10
 """Managed policies that a role accepts by default; the quota can be raised."""
 
 
@@ -290,7 +290,7 @@ class Room:
     @property
     def full(self) -> bool:
         """Whether the role accepts no further managed policy by default."""
-        return self.attached >= MOST_ATTACHED
+        return self.attached >= MAX_ATTACHED
 
 
 def policy_with_most_space(policies: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:

@@ -16,7 +16,7 @@ from migrations_app.inventory.objects.aws import CrossCheck, SimulatorAgreement
 
 # A launch needs images, networks and more in one simulation, so AWS always denies it for a single resource.
 LEFT_OUT = frozenset({"ec2:RunInstances"})
-MOST_QUESTIONS = 60
+MAX_QUESTIONS = 60
 """Maximum number of simulations for one role; IAM throttles them early."""
 
 Context = tuple[tuple[str, tuple[str, ...]], ...]
@@ -75,7 +75,7 @@ def requests_to_simulate(
 
 
 def questions(rows: Iterable[SimulatedRequest]) -> tuple[Question, ...]:
-    """The simulations for these requests, grouped by resource and context, at most MOST_QUESTIONS."""
+    """The simulations for these requests, grouped by resource and context, at most MAX_QUESTIONS."""
     grouped: dict[tuple[str, Context], list[str]] = {}
     for row in rows:
         actions = grouped.setdefault((row.request.resource, context_of(row.request)), [])
@@ -84,7 +84,7 @@ def questions(rows: Iterable[SimulatedRequest]) -> tuple[Question, ...]:
     every_question = (
         Question(actions=tuple(actions), resource=at, context=context) for (at, context), actions in grouped.items()
     )
-    return tuple(every_question)[:MOST_QUESTIONS]
+    return tuple(every_question)[:MAX_QUESTIONS]
 
 
 def context_of(request: IamRequest) -> Context:

@@ -32,7 +32,7 @@ from migrations_app.karpenter.controller_settings import is_true, parse_gates
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release
 from migrations_app.manifests import JsonMap
-from migrations_app.redaction import is_whole
+from migrations_app.redaction import is_unredacted
 
 CRD_GROUPS = (*KARPENTER_DOMAINS, "compute.k8s.aws", "autoscaling.x-k8s.io")
 NAME_LABEL = "app.kubernetes.io/name"
@@ -253,7 +253,9 @@ def variables_without(inventory: Inventory, old: frozenset[str]) -> list[object]
     chart_rows = value_at(values.tree, VARIABLES) if values else None
     rows = [row for row in chart_rows if isinstance(row, dict)] if isinstance(chart_rows, list) else []
     kept_variables: list[object] = [row for row in rows if row.get("name") not in old]
-    plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in kept_variables)
+    plain = all(
+        isinstance(row, dict) and set(row) == {"name", "value"} and is_unredacted(row) for row in kept_variables
+    )
     return kept_variables if plain and len(kept_variables) < len(rows) else None
 
 

@@ -165,7 +165,7 @@ def webhook_path(crd: CRD) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConversionMend:
+class ConversionRepair:
     """How to repair a conversion that does not answer: its strategy in the CRD, and the Service of its webhook.
 
     `strategy` is empty where a change of the CRD does not help; `why` and its `code` say what does.
@@ -177,7 +177,7 @@ class ConversionMend:
     code: str = ""
 
 
-def conversion_repairs(inventory: Inventory, running: Release | None) -> dict[str, ConversionMend]:
+def conversion_repairs(inventory: Inventory, running: Release | None) -> dict[str, ConversionRepair]:
     """The repair for each CRD whose conversion does not answer, by the name of the CRD."""
     if converts_nothing(inventory, running):
         return {}
@@ -201,33 +201,33 @@ def _is_broken(crd: CRD, *, inventory: Inventory, running: Release | None) -> bo
     return wrong_path or (isinstance(problem, str) and bool(problem)) or crd.name in failed_conversions(inventory)
 
 
-def _repair(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionMend:
+def _repair(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionRepair:
     shipped = crd_set(running) if running else None
     if shipped is None:
-        return ConversionMend(why="which release has to convert is not known", code="unknown_release")
+        return ConversionRepair(why="which release has to convert is not known", code="unknown_release")
     off = webhooks_off(installation(inventory), running)
     must_convert = shipped.crd_chart_converts and not off
     if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,) and not must_convert:
-        return ConversionMend(strategy="None")
+        return ConversionRepair(strategy="None")
     if conversion_target(crd) is None and strategy_of(crd) == "Webhook":
-        return ConversionMend(why="its webhook is outside of the cluster", code="webhook_outside")
+        return ConversionRepair(why="its webhook is outside of the cluster", code="webhook_outside")
     if not shipped.crd_chart_converts:
-        return ConversionMend(why=f"{running} converts nothing: bring its own CRDs", code="release_converts_nothing")
+        return ConversionRepair(why=f"{running} converts nothing: bring its own CRDs", code="release_converts_nothing")
     if off:
-        return ConversionMend(why="the controller runs without webhooks: switch them on first", code="webhooks_off")
+        return ConversionRepair(why="the controller runs without webhooks: switch them on first", code="webhooks_off")
     return _repair_with_service(crd, inventory=inventory)
 
 
-def _repair_with_service(crd: CRD, *, inventory: Inventory) -> ConversionMend:
+def _repair_with_service(crd: CRD, *, inventory: Inventory) -> ConversionRepair:
     """The repair that calls the controller's Service, if that Service answers and is not called already."""
     port = MAIN_CHART_WEBHOOK_SERVICE[2]
     every, own_service = webhook_services(inventory), webhook_service(inventory)
     if every and own_service is None:
         names = " and ".join(f"{candidate.namespace}/{candidate.name}" for candidate in every)
         why = f"which Service has to be called is not known: {names} offer the port {port} of a controller"
-        return ConversionMend(why=why, code="several_services")
+        return ConversionRepair(why=why, code="several_services")
     if own_service is None:
-        return ConversionMend(why=f"no Service of the controller has the port {port}", code="no_webhook_service")
+        return ConversionRepair(why=f"no Service of the controller has the port {port}", code="no_webhook_service")
     wanted_service = ServiceReference(
         namespace=own_service.namespace or "", name=own_service.name, port=port, path=webhook_path(crd)
     )
@@ -236,13 +236,13 @@ def _repair_with_service(crd: CRD, *, inventory: Inventory) -> ConversionMend:
         f"{wanted_service.namespace}/{wanted_service.name}:{port}",
     )
     if isinstance(problem, Unseen):
-        return ConversionMend(why=f"whether {place} answers is not known: {problem.why}", code="not_seen")
+        return ConversionRepair(why=f"whether {place} answers is not known: {problem.why}", code="not_seen")
     if problem:
-        return ConversionMend(why=f"{place} does not answer: {problem}", code="conversion_unanswered")
+        return ConversionRepair(why=f"{place} does not answer: {problem}", code="conversion_unanswered")
     if strategy_of(crd) == "Webhook" and conversion_target(crd) == wanted_service:
         why = f"{place} is called already and refuses: restart the controller, which writes its certificate anew"
-        return ConversionMend(why=why, code="called_already")
-    return ConversionMend(strategy="Webhook", service=wanted_service)
+        return ConversionRepair(why=why, code="called_already")
+    return ConversionRepair(strategy="Webhook", service=wanted_service)
 
 
 def strategy_of(crd: CRD) -> str:

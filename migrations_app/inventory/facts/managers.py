@@ -24,7 +24,7 @@ REVERTS: dict[Manager, str] = {
     "eksctl": "eksctl (at its next run)",
 }
 """Tools that undo a direct write, with their display text. Helm only overwrites at the next upgrade of its release."""
-AT_ONCE: tuple[Manager, ...] = ("flux", "argocd")
+IMMEDIATE_WRITERS: tuple[Manager, ...] = ("flux", "argocd")
 """The tools among them that do so by themselves, within minutes."""
 
 FLUX_NAMES = (
@@ -177,7 +177,7 @@ def keeps_version(field: ManagedField, version: str) -> bool:
 
 def applies_at_once(field: ManagedField) -> bool:
     """Whether the tool behind that field manager applies again by itself."""
-    return _writer(field) in AT_ONCE
+    return _writer(field) in IMMEDIATE_WRITERS
 
 
 def may_be_terraform(metadata: Metadata) -> bool:
@@ -191,7 +191,6 @@ def may_be_terraform(metadata: Metadata) -> bool:
 TERRAFORM = ("terraform", "hashicorp", "opentofu")
 """Prefixes of Terraform's field managers, in lower case; those of its Helm provider count as Helm."""
 BY_HELM = "terraform-provider-helm"
-GITOPS = ("Flux Kustomization", "Flux HelmRelease", "Argo CD")
 
 
 def appliers(metadata: Metadata, inventory: Inventory) -> tuple[str, ...]:

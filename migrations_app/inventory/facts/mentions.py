@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from migrations_app.inventory.objects.base import WholeObject
 
-DEEPEST = 40
+MAX_DEPTH = 40
 LONGEST_TEXT = 20_000
 """The most characters of a text that are searched, since policies contain long programs."""
 _KEY = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)*karpenter\.(?:sh|k8s\.aws)/[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -31,7 +31,7 @@ def mentions(whole_object: WholeObject) -> tuple[KeyMention, ...]:
 
 
 def _texts(value: Any, path: str, *, depth: int) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - plain JSON
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return
     if isinstance(value, str):
         yield path, value

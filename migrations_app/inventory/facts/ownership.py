@@ -33,13 +33,6 @@ def protected(inventory: Inventory) -> tuple[ProtectedNode, ...]:
     )
 
 
-PROVISIONER_NAME = "karpenter.sh/provisioner-name"
-NODEPOOL = "karpenter.sh/nodepool"
-CAPACITY_TYPE = "karpenter.sh/capacity-type"
-TERMINATION = "karpenter.sh/termination"
-PROVISIONER_HASH = "karpenter.sh/provisioner-hash"
-NODEGROUP = "eks.amazonaws.com/nodegroup"
-COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 COMPUTE_OWNERS = {"fargate": "fargate", "auto": "auto_mode", "hybrid": "hybrid"}
 EKSCTL_NODEGROUP = "alpha.eksctl.io/nodegroup-name"
 
@@ -127,17 +120,17 @@ def _names(part: Any) -> frozenset[str] | None:  # noqa: ANN401 - a part of any 
 
 def _owned(node: Node, context: _Context) -> OwnedNode:
     metadata = node.metadata
-    compute = COMPUTE_OWNERS.get(metadata.label(COMPUTE_TYPE) or "")
+    compute = COMPUTE_OWNERS.get(metadata.label(labels.COMPUTE_TYPE) or "")
     if compute or node.name.startswith("fargate-"):
         told_by = ("label",) if compute else ("name",)
-        return _row(node, owner=compute or "fargate", pool=metadata.label(NODEPOOL) or "", told_by=told_by)
+        return _row(node, owner=compute or "fargate", pool=metadata.label(labels.NODEPOOL) or "", told_by=told_by)
     return _by_claim(node, context) or _by_machine(node, context) or _outside(node)
 
 
 def _by_claim(node: Node, context: _Context) -> OwnedNode | None:
     reference = node.metadata.owner("NodeClaim")
     claim = context.claims.get(node.spec.provider_id or "")
-    pool = node.metadata.label(NODEPOOL)
+    pool = node.metadata.label(labels.NODEPOOL)
     told_by = _signals(pool is not None, reference is not None, provider_id=claim is not None)
     machine_says_no = reference is None and claim is None and node.metadata.owner("Machine") is not None
     if not told_by or machine_says_no:
@@ -147,7 +140,7 @@ def _by_claim(node: Node, context: _Context) -> OwnedNode | None:
     return _row(
         node,
         owner=f"karpenter_{generation}" if generation else "unknown",
-        pool=pool or (claim.metadata.label(NODEPOOL) if claim else "") or "",
+        pool=pool or (claim.metadata.label(labels.NODEPOOL) if claim else "") or "",
         claim=claim.name if claim else reference.name if reference else "",
         told_by=told_by,
         anomalies=tuple(_node_anomalies(node, claim, seen=context.claims_seen, pools=context.pools, pool=pool)),
@@ -158,17 +151,17 @@ def _by_claim(node: Node, context: _Context) -> OwnedNode | None:
 def _by_machine(node: Node, context: _Context) -> OwnedNode | None:
     reference = node.metadata.owner("Machine", "Provisioner")
     machine = context.machines.get(node.spec.provider_id or "")
-    pool = node.metadata.label(PROVISIONER_NAME)
+    pool = node.metadata.label(labels.PROVISIONER_NAME)
     told_by = _signals(pool is not None, reference is not None, provider_id=machine is not None)
     if not told_by:
         return None
-    hashed = machine.metadata.annotation(PROVISIONER_HASH) is not None if machine else None
+    hashed = machine.metadata.annotation(labels.PROVISIONER_HASH) is not None if machine else None
     anomalies = _node_anomalies(node, machine, seen=context.machines_seen, pools=context.provisioners, pool=pool)
     extra = ("machine-without-hash",) if hashed is False else ()
     return _row(
         node,
         owner="karpenter_alpha",
-        pool=pool or (machine.metadata.label(PROVISIONER_NAME) if machine else "") or "",
+        pool=pool or (machine.metadata.label(labels.PROVISIONER_NAME) if machine else "") or "",
         claim=machine.name if machine else "",
         told_by=told_by,
         anomalies=(*anomalies, *extra),
@@ -178,7 +171,7 @@ def _by_machine(node: Node, context: _Context) -> OwnedNode | None:
 
 
 def _outside(node: Node) -> OwnedNode:
-    group = node.metadata.label(NODEGROUP)
+    group = node.metadata.label(labels.NODEGROUP)
     if group is not None:
         return _row(node, owner="managed_node_group", pool=group, told_by=("label",))
     if (node.spec.provider_id or "").startswith("aws:///"):
@@ -194,13 +187,13 @@ def _signals(label: bool, owner: bool, *, provider_id: bool) -> tuple[str, ...]:
 
 
 def _has_finalizer(node: Node) -> bool:
-    return TERMINATION in (node.metadata.finalizers or ())
+    return labels.TERMINATION_FINALIZER in (node.metadata.finalizers or ())
 
 
 def _node_anomalies(
     node: Node, claim: KarpenterClaim | None, *, seen: bool, pools: frozenset[str] | None, pool: str | None
 ) -> Iterator[str]:
-    if node.metadata.label(PROVISIONER_NAME) is not None and node.metadata.label(NODEPOOL) is not None:
+    if node.metadata.label(labels.PROVISIONER_NAME) is not None and node.metadata.label(labels.NODEPOOL) is not None:
         yield "both-labels"
     if node.metadata.owner("Machine") and node.metadata.owner("NodeClaim"):
         yield "two-owners"
@@ -231,7 +224,7 @@ def _row(
         claim=claim,
         told_by=told_by,
         anomalies=anomalies,
-        capacity=label(CAPACITY_TYPE) or "",
+        capacity=label(labels.CAPACITY_TYPE) or "",
         instance_type=label("node.kubernetes.io/instance-type") or "",
         zone=label("topology.kubernetes.io/zone") or "",
         can_drift=can_drift,

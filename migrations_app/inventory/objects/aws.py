@@ -35,13 +35,11 @@ class EksCluster:
     arn: str
     status: str
     version: str
-    platform_version: str
     endpoint: str
     ca_data: str
     issuer: str
     authentication_mode: str
     """API, API_AND_CONFIG_MAP or CONFIG_MAP; empty if the cluster is too old to report it, which means CONFIG_MAP."""
-    auto_mode: bool
     vpc: str = ""
     """The id of the VPC that its nodes are in; empty if AWS did not tell it."""
 
@@ -63,7 +61,6 @@ class AwsRole:
     path: str
     trust: str
     boundary_arn: str
-    max_session_seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,9 +195,7 @@ class Queue:
     arn: str = ""
     policy: str = ""
     """Its resource policy as JSON text; empty without one."""
-    retention_seconds: int | None = None
     kms_key: str = ""
-    managed_encryption: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, keys_of, moment_and_id, page_of
 
 Row = TypeVar("Row", bound=Model)
-MOST = 1000
+MAX_ACCOUNTS = 1000
 """Maximum number of accounts, teams or groups on a page."""
 
 
@@ -65,7 +65,7 @@ class GrantRow:
 
 def accounts() -> tuple[AccountRow, ...]:
     """All accounts, by name."""
-    return tuple(map(_account, _people().order_by("username")[:MOST]))
+    return tuple(map(_account, _people().order_by("username")[:MAX_ACCOUNTS]))
 
 
 def account_page(*, after: str, limit: int) -> Page[AccountRow]:
@@ -88,7 +88,7 @@ def account_named(name: str) -> AccountRow:
 
 def teams() -> tuple[Team, ...]:
     """All teams, by name."""
-    return tuple(map(_team, _teams().order_by("name")[:MOST]))
+    return tuple(map(_team, _teams().order_by("name")[:MAX_ACCOUNTS]))
 
 
 def team_page(*, after: str, limit: int) -> Page[Team]:
@@ -114,7 +114,7 @@ def grant_of(grant_id: uuid.UUID) -> GrantRow:
     return _row(_found(_grants(), grant_id, why="no such grant"))
 
 
-def grant_page(*, after: str = "", limit: int = MOST) -> Page[GrantRow]:
+def grant_page(*, after: str = "", limit: int = MAX_ACCOUNTS) -> Page[GrantRow]:
     """One page of role grants of people and teams, newest first. Raises InvalidInput for an invalid cursor."""
     rows = _grants().order_by("-created_at", "-pk")
     keys = moment_and_id(after)
@@ -126,7 +126,7 @@ def grant_page(*, after: str = "", limit: int = MOST) -> Page[GrantRow]:
 
 def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of every group of clusters, by name."""
-    return tuple(ClusterGroup.objects.order_by("name").values_list("pk", "name")[:MOST])
+    return tuple(ClusterGroup.objects.order_by("name").values_list("pk", "name")[:MAX_ACCOUNTS])
 
 
 def _people() -> QuerySet[User]:

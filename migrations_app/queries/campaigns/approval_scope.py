@@ -20,7 +20,7 @@ class WarningOn:
 
     cluster: str
     target_release: str
-    told: WarningShown
+    warning: WarningShown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
     for member in members:
         for hop in member.hops:
             for warning in hop.warns:
-                warning_on = WarningOn(cluster=member.name, target_release=hop.target_release, told=warning)
+                warning_on = WarningOn(cluster=member.name, target_release=hop.target_release, warning=warning)
                 warnings.setdefault(warning.check, []).append(warning_on)
     destroyed = (
         DestroyedOn(cluster=member.name, allowed=member.destroys, objects=member.objects) for member in members

@@ -30,11 +30,11 @@ from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import sees_all, visible, visible_campaigns
 
-PAGE = 50
-BOARD = 50
+PAGE_SIZE = 50
+BOARD_PAGE_SIZE = 50
 """Number of clusters on one page of a board."""
-MOST_WAITING = 100
-MOST_STOPPED = 20
+MAX_WAITING = 100
+MAX_STOPPED = 20
 CAMPAIGN_GROUPS: dict[str, frozenset[str]] = {
     "planned": frozenset(UNSTARTED),
     "under_way": frozenset(UNDER_WAY),
@@ -54,7 +54,7 @@ CAMPAIGN_ORDERS = orders(
 
 
 def campaign_page(
-    state: str = "", *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+    state: str = "", *, after: str = "", limit: int = PAGE_SIZE, ordering: str = "-made_at"
 ) -> Page[CampaignRow]:
     """One page, in one of CAMPAIGN_ORDERS. `state` is a state or one of CAMPAIGN_GROUPS.
 
@@ -75,11 +75,16 @@ def campaign_inbox(person_id: int) -> tuple[CampaignRow, ...]:
     """Campaigns that wait for this person's approval, oldest first."""
     waiting = _rows().filter(state="awaiting_approval").exclude(author_id=person_id)
     approved_ids = CampaignApproval.objects.filter(approver_id=person_id, taken_back_at=None).values("campaign_id")
-    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MOST_WAITING])
+    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MAX_WAITING])
 
 
 def campaign_board(
-    campaign_id: uuid.UUID, *, now: datetime | None = None, after: str = "", limit: int = BOARD, state: str = ""
+    campaign_id: uuid.UUID,
+    *,
+    now: datetime | None = None,
+    after: str = "",
+    limit: int = BOARD_PAGE_SIZE,
+    state: str = "",
 ) -> CampaignBoard:
     """One campaign with a page of its clusters, those that joined first, by wave.
 
@@ -103,7 +108,7 @@ def campaign_board(
         waves=_waves(row, every),
         members=lines,
         next_cursor=following,
-        stopped=_lines(seen.filter(state="stopped"), after="", limit=MOST_STOPPED)[0],
+        stopped=_lines(seen.filter(state="stopped"), after="", limit=MAX_STOPPED)[0],
         hidden=len(every) - seen.count(),
         forecast=msgspec.convert(row.forecast, type=CampaignForecast),
         curve=burn_up(began=row.started_at, ended=ended, total=total, now=row.finished_at or now or timezone.now()),
@@ -111,7 +116,9 @@ def campaign_board(
     )
 
 
-def member_page(campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD, state: str = "") -> Page[MemberRow]:
+def member_page(
+    campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD_PAGE_SIZE, state: str = ""
+) -> Page[MemberRow]:
     """One page of the clusters of a campaign. Raises NotFound, InvalidInput for a bad cursor."""
     _found(campaign_id)
     seen = CampaignMember.objects.filter(visible(), campaign_id=campaign_id)
@@ -128,7 +135,7 @@ def with_failed_step(lines: Iterable[MemberRow]) -> frozenset[uuid.UUID]:
 
 def windows_of_campaigns() -> tuple[tuple[CampaignRow, Recipe], ...]:
     """Every campaign that has not ended, with its recipe: for the calendar."""
-    rows = _rows().filter(state__in=sorted(UNSTARTED | UNDER_WAY)).order_by("made_at")[:PAGE]
+    rows = _rows().filter(state__in=sorted(UNSTARTED | UNDER_WAY)).order_by("made_at")[:PAGE_SIZE]
     return tuple((_row_of(row), msgspec.convert(row.recipe, type=Recipe)) for row in rows)
 
 

@@ -22,7 +22,7 @@ CONFIRMED = ("tick_needed", "confirmation_needed")
 """Wait codes of a journey whose step is finished by a person's confirmation."""
 DIFFERING = ("plan_differs", "plan_not_shown")
 """Causes of a paused journey that an operator resolves by accepting the plan."""
-MOST_ON_A_PAGE = 200
+MAX_ON_A_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,13 @@ class WaitingDecision:
 
 def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
     """All decisions that wait for a person, for the clusters that the caller may see, by wave; at most
-    MOST_ON_A_PAGE.
+    MAX_ON_A_PAGE.
     """
     members = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, journey__isnull=False)
     open_members = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
     rows = open_members.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
     decisions = (decision for member in rows.defer("shown", "journey__plan") for decision in _of(member))
-    return tuple(islice(decisions, MOST_ON_A_PAGE))
+    return tuple(islice(decisions, MAX_ON_A_PAGE))
 
 
 def _of(member: CampaignMember) -> Iterator[WaitingDecision]:

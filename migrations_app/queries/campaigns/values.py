@@ -105,7 +105,7 @@ class CampaignBoard:
     members: tuple[MemberRow, ...]
     next_cursor: str
     stopped: tuple[MemberRow, ...]
-    """Clusters that a person has to decide about; at most MOST_STOPPED."""
+    """Clusters that a person has to decide about; at most MAX_STOPPED."""
     hidden: int
     forecast: CampaignForecast
     curve: BurnUp

@@ -16,7 +16,7 @@ from migrations_app.queries import pagination
 from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
-from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 from migrations_app.readiness.kubernetes_plan import with_planned
@@ -24,8 +24,8 @@ from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waivers import apply, from_stored
 
 ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
-PAGE = 50
-SPARK = 60
+PAGE_SIZE = 50
+SPARKLINE_POINTS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ def report_of(snapshot_id: uuid.UUID, *, kubernetes: str = "") -> Report:
     """
     row: Any = _with_content(snapshot_id)  # Any, because the mypy plugin loses annotations between functions
     now, latest = timezone.now(), row.is_latest
-    waivers = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
+    waivers = active_waivers_of_cluster(row.cluster_id, now) if latest else from_stored(row.waived)
     report = with_planned(row.report(), kubernetes)
     return apply(report, waivers, now=now if latest else row.scanned_at)
 
@@ -161,7 +161,7 @@ def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:
     return _with_content(snapshot_id).nodes()
 
 
-def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -> SnapshotPage:
+def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE_SIZE) -> SnapshotPage:
     """One page of a cluster's snapshots, newest first."""
     rows = Snapshot.objects.filter(cluster_id=cluster_id).order_by("-scanned_at", "-pk")
     keys = pagination.decode(after, (str, str))
@@ -172,7 +172,7 @@ def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -
     return SnapshotPage(tuple(_snapshot_row(row) for row in snapshots[:limit]), following)
 
 
-def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARK) -> tuple[tuple[datetime, int | None], ...]:
+def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARKLINE_POINTS) -> tuple[tuple[datetime, int | None], ...]:
     """The number of legacy objects in the newest snapshots, oldest first; None if they could not be counted.
 
     Snapshots of the former cluster of this registration are left out.

@@ -19,13 +19,13 @@ from migrations_app.models.campaign import CampaignMember, CampaignWave
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy, Waiver
 from migrations_app.queries.campaigns.campaigns import windows_of_campaigns
-from migrations_app.queries.fleet.waivers import holding, reaching, waivers_in_sight
+from migrations_app.queries.fleet.waivers import active_waivers, visible_waivers, waivers_over_cluster
 from migrations_app.queries.rollouts.policies import policy_of
 from migrations_app.queries.visibility import visible_clusters, visible_or_of_all
 
-MOST = 500
+MAX_ENTRIES = 500
 """Maximum number of waivers, of policies and of waves in one calendar."""
-NAMED = 20
+MAX_NAMES = 20
 """Maximum number of clusters that an entry names; it counts the others."""
 
 
@@ -59,7 +59,7 @@ def calendar_entries(cluster: uuid.UUID | None, *, now: datetime) -> tuple[Calen
 def _policies(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
     if cluster is None:
         rows = Policy.objects.filter(visible_or_of_all()).select_related("cluster").defer("cluster__sealed")
-        policies = list(rows.order_by("cluster__name", "pk")[:MOST])
+        policies = list(rows.order_by("cluster__name", "pk")[:MAX_ENTRIES])
     else:
         policies = [policy_of(cluster)]
     for row in policies:
@@ -99,9 +99,9 @@ def _campaigns(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[Calendar
 
 
 def _waivers(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
-    only = Q() if cluster is None else reaching(cluster)
-    rows = Waiver.objects.filter(holding(now), waivers_in_sight(), only).select_related("cluster", "scope")
-    for row in rows.defer("cluster__sealed").order_by("ends_at", "pk")[:MOST]:
+    only = Q() if cluster is None else waivers_over_cluster(cluster)
+    rows = Waiver.objects.filter(active_waivers(now), visible_waivers(), only).select_related("cluster", "scope")
+    for row in rows.defer("cluster__sealed").order_by("ends_at", "pk")[:MAX_ENTRIES]:
         scope = getattr(row, "scope", None)
         about = row.cluster.name if row.cluster else f"group {scope.group_name}" if scope else "all clusters"
         yield CalendarEntry(
@@ -126,8 +126,8 @@ def _supports(cluster: uuid.UUID | None) -> Iterator[CalendarEntry]:
         if (row := support_of(version)) is not None:
             names.setdefault(row, []).append(name)
     for row, cluster_names in sorted(names.items()):
-        more = f" and {len(cluster_names) - NAMED} more" if len(cluster_names) > NAMED else ""
-        listed = ", ".join(cluster_names[:NAMED])
+        more = f" and {len(cluster_names) - MAX_NAMES} more" if len(cluster_names) > MAX_NAMES else ""
+        listed = ", ".join(cluster_names[:MAX_NAMES])
         description = f"Runs on: {listed}{more}. The day is that of Amazon EKS, as this karpdash knows it."
         for kind, day in (("standard", row.standard), ("extended", row.extended)):
             yield CalendarEntry(

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.rollout import Outbox
-from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.notifications.events import TOPICS, events_of
 from migrations_app.queries.visibility import sees_all, visible_campaigns, visible_texts
 from migrations_app.readiness.notification_events import EventFacts
 
-LOOKED_AT = 2000
+MAX_EVENTS_READ = 2000
 """Maximum number of events that one request reads, visible or not."""
 OWN_TO_A_CLUSTER = ("rollout", "journey")
 
@@ -20,19 +20,19 @@ def newest_news(cluster: uuid.UUID | None, *, limit: int) -> tuple[EventFacts, .
 
     With a cluster, events about all clusters are left out.
     """
-    rows = Outbox.objects.filter(topic__in=TOPICS).order_by("-pk")[:LOOKED_AT]
+    rows = Outbox.objects.filter(topic__in=TOPICS).order_by("-pk")[:MAX_EVENTS_READ]
     events = events_of(rows)
     if cluster is not None:
         events = [event for event in events if event["data"].get("cluster") == str(cluster)]
-    return tuple(_in_sight(events))[:limit]
+    return tuple(_visible_events(events))[:limit]
 
 
-def _in_sight(events: Iterable[EventFacts]) -> Iterable[EventFacts]:
+def _visible_events(events: Iterable[EventFacts]) -> Iterable[EventFacts]:
     clusters = visible_texts("view")
     if clusters is None:
         return events
     campaigns = frozenset(map(str, visible_campaigns().values_list("pk", flat=True)))
-    groups = frozenset(map(str, ClusterGroup.objects.filter(groups_in_sight()).values_list("pk", flat=True)))
+    groups = frozenset(map(str, ClusterGroup.objects.filter(visible_groups()).values_list("pk", flat=True)))
     return [event for event in events if _seen(event, clusters=clusters, campaigns=campaigns, groups=groups)]
 
 

@@ -12,7 +12,7 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
-from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.fleet.labels import with_labels
 from migrations_app.queries.visibility import visible, visible_clusters
 from migrations_app.readiness.progress.curve import (
@@ -32,11 +32,11 @@ from migrations_app.readiness.progress.curve import (
     projection,
 )
 
-MOST_GROUPS = 50
+MAX_GROUPS = 50
 """Maximum number of groups that are listed, by name."""
-MOST_ROLLOUTS = 30
+MAX_ROLLOUTS = 30
 """Maximum number of rollouts that are marked; the newest are kept."""
-BEFORE = 90
+DAYS_BEFORE = 90
 """Days before the window that are searched for the initial count."""
 FRESH = 1
 """Days before today to which a running scan may still write, if it began before midnight."""
@@ -81,7 +81,7 @@ class Burndown:
 class GroupLine:
     id: uuid.UUID
     name: str
-    told: Burndown
+    burndown: Burndown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +115,15 @@ def burndown(filters: BurndownFilters, *, now: datetime) -> Burndown:
 def burndown_by_group(filters: BurndownFilters, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
     """The curves in total and for each visible group with clusters, in at most six queries."""
     read = _Read(_chosen(filters), now.date())
-    groups = list(ClusterGroup.objects.filter(groups_in_sight()).order_by("name")[:MOST_GROUPS])
+    groups = list(ClusterGroup.objects.filter(visible_groups()).order_by("name")[:MAX_GROUPS])
     members: dict[uuid.UUID, set[str]] = {group.pk: set() for group in groups}
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
     for group_id, cluster_id in rows.values_list("clustergroup_id", "cluster_id"):
         members[group_id].add(str(cluster_id))
-    lines = [GroupLine(id=group.pk, name=group.name, told=_burndown_of(read, members[group.pk])) for group in groups]
-    return _burndown_of(read), tuple(line for line in lines if line.told.clusters)
+    lines = [
+        GroupLine(id=group.pk, name=group.name, burndown=_burndown_of(read, members[group.pk])) for group in groups
+    ]
+    return _burndown_of(read), tuple(line for line in lines if line.burndown.clusters)
 
 
 def without_karpenter(filters: BurndownFilters) -> int:
@@ -134,7 +136,7 @@ def rollouts_between(filters: BurndownFilters, *, first: date) -> tuple[MarkedRo
     clusters = _chosen(filters).order_by().values("pk")
     rows = Rollout.objects.filter(visible(), cluster__in=clusters, started_at__date__gte=first)
     columns = ("pk", "title", "cluster_name", "state", "started_at", "finished_at")
-    rollouts = rows.order_by("-started_at").values_list(*columns)[:MOST_ROLLOUTS]
+    rollouts = rows.order_by("-started_at").values_list(*columns)[:MAX_ROLLOUTS]
     return tuple(
         MarkedRollout(
             id=key, title=title, cluster=name, state=state, began=began.date(), ended=ended.date() if ended else None
@@ -168,7 +170,7 @@ class _Read:
     @cached_property
     def past(self) -> list[Day]:
         """Every day before the recent ones that can have an influence."""
-        return self._days(day__gte=self.today - timedelta(days=DAYS + BEFORE), day__lte=self.past_until)
+        return self._days(day__gte=self.today - timedelta(days=DAYS + DAYS_BEFORE), day__lte=self.past_until)
 
     def walk(self, registered: Mapping[str, date]) -> Iterable[tuple[Point, ...]]:
         """The points of each measure for these of the clusters."""
@@ -219,5 +221,5 @@ def _chosen(filters: BurndownFilters) -> QuerySet[Cluster]:
     elif not filters.group:
         rows = rows.filter(counting_clusters())
     if filters.group:
-        rows = rows.filter(pk__in=ClusterGroup.objects.filter(groups_in_sight(), pk=filters.group).values("clusters"))
+        rows = rows.filter(pk__in=ClusterGroup.objects.filter(visible_groups(), pk=filters.group).values("clusters"))
     return with_labels(rows, filters.labels)

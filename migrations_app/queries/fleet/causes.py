@@ -121,14 +121,14 @@ def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...
         read: dict[uuid.UUID, list[dict[str, Any]]] = {key: [] for key in missing}
         for line in _read_blockers(missing):
             read[line["snapshot"]].append(line)
-        if len(_kept) + len(read) > MOST_KEPT:
+        if len(_kept) + len(read) > MAX_KEPT:
             _kept.clear()
         _kept.update(read)
         cached |= read
     return (line for key in snapshots for line in cached[key] if line["status"] in statuses)
 
 
-MOST_KEPT = 4000
+MAX_KEPT = 4000
 _kept: dict[uuid.UUID, list[dict[str, Any]]] = {}
 """The cached rows of `_read_blockers`, by snapshot."""
 

@@ -28,10 +28,10 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.scan import Scan
 from migrations_app.queries import pagination
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT, counting_clusters
-from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.failing_clusters import BLOCKS, failing_clusters
+from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
-from migrations_app.queries.fleet.where_it_fails import BLOCKS, where_it_fails
 from migrations_app.queries.pagination import SortKey
 from migrations_app.queries.visibility import visible_clusters
 
@@ -64,7 +64,7 @@ READ = (
     )),
 )  # fmt: skip
 """The columns that a row of the list needs."""
-PAGE = 60
+PAGE_SIZE = 60
 """Rows per page: a fleet of 50 fits on one page, and a page of a large fleet costs little more."""
 
 
@@ -73,8 +73,8 @@ class FleetFilters:
     """Filters and order of the fleet list; empty means no filter, `flat` sorts across all groups.
 
     `labels` are texts such as team:shop that must all match. `check` with `hop` selects by failing check, see
-    `where_it_fails`. `by` groups the rows by GROUP or by a label's key instead of by status. `buckets` are statuses of
-    which one has to match; `order` is the order of the status groups.
+    `failing_clusters`. `by` groups the rows by GROUP or by a label's key instead of by status. `buckets` are statuses
+    of which one has to match; `order` is the order of the status groups.
     """
 
     q: str = ""
@@ -159,7 +159,7 @@ class FleetPage:
     parts: Mapping[str, int] = field(default_factory=dict)
 
 
-def fleet_page(filters: FleetFilters, *, now: datetime, limit: int = PAGE) -> FleetPage:
+def fleet_page(filters: FleetFilters, *, now: datetime, limit: int = PAGE_SIZE) -> FleetPage:
     """One page of the fleet, in a few queries for any size."""
     base = _narrowed(filters, now=now)
     counted = _cells(base)
@@ -190,7 +190,7 @@ def matching_rows(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
 
 
 def _groups() -> "Prefetch[str, QuerySet[ClusterGroup], str]":
-    return Prefetch("groups", queryset=ClusterGroup.objects.filter(groups_in_sight()).only("name"))
+    return Prefetch("groups", queryset=ClusterGroup.objects.filter(visible_groups()).only("name"))
 
 
 def _parts(chosen: QuerySet[Cluster], filters: FleetFilters) -> dict[str, int]:
@@ -207,7 +207,7 @@ def _arranged(rows: QuerySet[Cluster], filters: FleetFilters) -> QuerySet[Cluste
     if filters.by != GROUP:
         return rows.annotate(heading=label_expression(filters.by))
     # Joined to the groups once. A cluster without a visible group is only visible to those who see every group.
-    shown_groups = Q(groups=filters.group) if filters.group else groups_in_sight("groups")
+    shown_groups = Q(groups=filters.group) if filters.group else visible_groups("groups")
     return rows.filter(shown_groups).annotate(heading=Coalesce(F("groups__name"), Value("")))
 
 
@@ -276,10 +276,10 @@ def _narrowed(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
     if filters.environment:
         rows = rows.filter(environment=filters.environment)
     if filters.group:
-        members = ClusterGroup.objects.filter(groups_in_sight(), pk=filters.group).values("clusters")
+        members = ClusterGroup.objects.filter(visible_groups(), pk=filters.group).values("clusters")
         rows = rows.filter(pk__in=members)
     if filters.check:
-        rows = where_it_fails(rows, filters.check, hop=filters.hop, now=now)
+        rows = failing_clusters(rows, filters.check, hop=filters.hop, now=now)
     if filters.check and filters.hop == BLOCKS:
         rows = rows.alias(bucket=status_group_case()).filter(bucket=BUCKETS.index("blocked"))
     return with_labels(rows, filters.labels)

@@ -12,8 +12,8 @@ from django.db.models import Count, Q, QuerySet
 from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
 from migrations_app.queries.fleet.clusters import FleetFilters, matching_clusters
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
-from migrations_app.queries.fleet.groups import MOST, groups_in_sight
-from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MOST_CHOICES, USUAL, label_expression
+from migrations_app.queries.fleet.groups import MAX_GROUPS, visible_groups
+from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MAX_CHOICES, USUAL, label_expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ def _by_place(rows: QuerySet[Cluster]) -> list[tuple[str, str, str, int]]:
 
 def _stored(rows: QuerySet[Cluster]) -> list[tuple[str, str, int]]:
     labels: Any = ClusterLabel.objects.filter(cluster__in=rows.order_by().values("pk")).exclude(key__in=DERIVED)
-    return list(labels.order_by("key", "value").values_list("key", "value").annotate(number=Count("pk"))[:MOST_CHOICES])
+    return list(labels.order_by("key", "value").values_list("key", "value").annotate(number=Count("pk"))[:MAX_CHOICES])
 
 
 def _by_group(rows: QuerySet[Cluster]) -> tuple[tuple[uuid.UUID, str, int], ...]:
     in_it = Count("clusters", filter=Q(clusters__in=rows.order_by().values("pk")))
-    groups = ClusterGroup.objects.filter(groups_in_sight()).annotate(number=in_it).order_by("name")
-    return tuple(groups.values_list("pk", "name", "number")[:MOST])
+    groups = ClusterGroup.objects.filter(visible_groups()).annotate(number=in_it).order_by("name")
+    return tuple(groups.values_list("pk", "name", "number")[:MAX_GROUPS])
 
 
 def _ordered(labels: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:

@@ -13,7 +13,7 @@ from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import current_scope, sees_all, visible_clusters
 
-MOST, MOST_OUTSIDE = 200, 2000
+MAX_GROUPS, MAX_OUTSIDE = 200, 2000
 """Maximum number of groups, and of clusters outside a group, that a page offers."""
 
 
@@ -37,11 +37,11 @@ class Member:
     environment: str
 
 
-def groups_in_sight(column: str = "pk") -> Q:
+def visible_groups(column: str = "pk") -> Q:
     """Filter for rows that name a group: the groups over which the caller has the right to view."""
     if sees_all():
         return Q()
-    return Q(**{f"{column}__in": current_scope().standing.groups_with("view")})
+    return Q(**{f"{column}__in": current_scope().permissions.groups_with("view")})
 
 
 def group_page(*, after: str = "", limit: int = 100) -> Page[GroupRow]:
@@ -62,32 +62,32 @@ def group_of(group_id: uuid.UUID) -> GroupRow:
 
 def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
     """The group's clusters, by name. Everyone who may see a group may see all of its clusters."""
-    rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
+    rows = ClusterGroup.clusters.through.objects.filter(visible_groups("clustergroup_id"), clustergroup_id=group_id)
     lines = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
     return tuple(Member(*columns) for columns in lines)
 
 
 def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:
-    """Visible clusters outside the group, by name; at most MOST_OUTSIDE."""
+    """Visible clusters outside the group, by name; at most MAX_OUTSIDE."""
     inside = ClusterGroup.clusters.through.objects.filter(clustergroup_id=group_id).values("cluster_id")
     rows = visible_clusters().exclude(pk__in=inside).order_by("name").values_list("pk", "name", "environment")
-    return tuple(Member(*row) for row in rows[:MOST_OUTSIDE])
+    return tuple(Member(*row) for row in rows[:MAX_OUTSIDE])
 
 
 def groups_of_cluster(cluster_id: uuid.UUID) -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of the cluster's visible groups, by name."""
-    rows = ClusterGroup.objects.filter(groups_in_sight(), clusters=cluster_id).order_by("name")
+    rows = ClusterGroup.objects.filter(visible_groups(), clusters=cluster_id).order_by("name")
     return tuple(rows.values_list("pk", "name"))
 
 
 def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of the visible groups, by name."""
-    rows = ClusterGroup.objects.filter(groups_in_sight()).order_by("name").values_list("pk", "name")
-    return tuple(rows[:MOST])
+    rows = ClusterGroup.objects.filter(visible_groups()).order_by("name").values_list("pk", "name")
+    return tuple(rows[:MAX_GROUPS])
 
 
 def _rows() -> QuerySet[ClusterGroup]:
-    return ClusterGroup.objects.filter(groups_in_sight()).annotate(members=Count("clusters"))
+    return ClusterGroup.objects.filter(visible_groups()).annotate(members=Count("clusters"))
 
 
 def _row(row: ClusterGroup) -> GroupRow:

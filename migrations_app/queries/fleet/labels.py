@@ -20,7 +20,7 @@ DERIVED = ("region", "account")
 """Keys that are derived from an ARN."""
 USUAL = (ENVIRONMENT, "team", *DERIVED)
 """Keys that are offered even if no cluster uses them."""
-MOST_CHOICES = 300
+MAX_CHOICES = 300
 _BEFORE_REGION = ":eks:"
 
 
@@ -99,10 +99,10 @@ def with_labels(rows: QuerySet[Cluster], labels: Iterable[str]) -> QuerySet[Clus
 def label_choices() -> Mapping[str, tuple[str, ...]]:
     """The values that visible clusters use, by key, in two queries."""
     stored = ClusterLabel.objects.filter(visible()).order_by("key", "value").values_list("key", "value")
-    labels = {Label(key, value) for key, value in stored.distinct()[:MOST_CHOICES]}
+    labels = {Label(key, value) for key, value in stored.distinct()[:MAX_CHOICES]}
     places = visible_clusters().annotate(region=label_expression("region"), account=label_expression("account"))
     columns = places.order_by().values_list("environment", "region", "account")
-    for column_values in columns.distinct()[:MOST_CHOICES]:
+    for column_values in columns.distinct()[:MAX_CHOICES]:
         labels |= {
             Label(key, value) for key, value in zip((ENVIRONMENT, *DERIVED), column_values, strict=True) if value
         }

@@ -10,10 +10,9 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import LegacyDay
-from migrations_app.queries.fleet.burndown import BEFORE, Burndown, BurndownCurve
+from migrations_app.queries.fleet.burndown import DAYS_BEFORE, Burndown, BurndownCurve
 from migrations_app.readiness.progress.curve import COLUMNS, DAYS, Day, Lacking, Point, missing_for_projection
-from migrations_app.readiness.progress.falls import FallCause, falls_between
-from migrations_app.readiness.progress.share import (
+from migrations_app.readiness.progress.done_percent import (
     CONVERSIONS,
     DonePercent,
     ProjectedEnd,
@@ -21,6 +20,7 @@ from migrations_app.readiness.progress.share import (
     percent_of_conversions,
     projected_end,
 )
+from migrations_app.readiness.progress.falls import FallCause, falls_between
 
 WAY = "way"
 
@@ -103,7 +103,7 @@ def done_by_cluster(clusters: Collection[uuid.UUID], *, today: date) -> Mapping[
     days = _days(LegacyDay.objects.filter(pk__in=rows.values("newest")))
     partial = [key for key, (day,) in days.items() if None in day.counts.values()]
     if partial:
-        since = today - timedelta(days=DAYS + BEFORE)
+        since = today - timedelta(days=DAYS + DAYS_BEFORE)
         days |= _days(LegacyDay.objects.filter(cluster__in=partial, day__gte=since, day__lte=today))
     return {key: percent_after_days(cluster_days) for key, cluster_days in days.items()}
 

@@ -13,7 +13,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.queries import pagination
-from migrations_app.queries.fleet.groups import groups_in_sight
+from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_or_of_all
@@ -21,7 +21,7 @@ from migrations_app.readiness.waivers import WaiverRule
 
 WaiverState = Literal["active", "ended", "revoked"]
 STATES: tuple[WaiverState, ...] = ("active", "ended", "revoked")
-SOON = timedelta(days=14)
+SOON_PERIOD = timedelta(days=14)
 _MEMBERS = ClusterGroup.clusters.through
 
 
@@ -63,20 +63,20 @@ class WaiverFilters:
     state: WaiverState | Literal[""] = ""
 
 
-def holding(now: datetime) -> Q:
+def active_waivers(now: datetime) -> Q:
     """Filter for active waivers: neither ended nor revoked."""
     return Q(revoked_at=None, ends_at__gt=now)
 
 
-def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[WaiverRule, ...]:
+def active_waivers_of_cluster(cluster_id: uuid.UUID, now: datetime) -> tuple[WaiverRule, ...]:
     """The active waivers of one cluster."""
-    return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), reaching(cluster_id)))
+    return tuple(_waived(row) for row in Waiver.objects.filter(active_waivers(now), waivers_over_cluster(cluster_id)))
 
 
 def waivers_by_cluster(now: datetime) -> Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]:
     """The active waivers by cluster; those of all clusters are under None."""
     by_cluster: dict[uuid.UUID | None, tuple[WaiverRule, ...]] = {}
-    rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))
+    rows = list(Waiver.objects.filter(active_waivers(now)).select_related("scope"))
     members = _members({scope.group_id for row in rows if (scope := _scope(row)) and scope.group_id})
     for row in rows:
         scope = _scope(row)
@@ -85,27 +85,27 @@ def waivers_by_cluster(now: datetime) -> Mapping[uuid.UUID | None, tuple[WaiverR
     return by_cluster
 
 
-def reaching(cluster_id: uuid.UUID) -> Q:
+def waivers_over_cluster(cluster_id: uuid.UUID) -> Q:
     """Filter for waivers of that cluster, of its groups, or of all clusters."""
     in_group = Q(scope__group__in=_MEMBERS.objects.filter(cluster_id=cluster_id).values("clustergroup_id"))
     return Q(cluster=None, scope=None) | Q(cluster=cluster_id) | in_group
 
 
-def waivers_in_sight() -> Q:
+def visible_waivers() -> Q:
     """Filter for waivers of visible clusters and groups, and those of all clusters."""
-    return visible_or_of_all() & (Q(scope=None) | Q(groups_in_sight("scope__group"), scope__isnull=False))
+    return visible_or_of_all() & (Q(scope=None) | Q(visible_groups("scope__group"), scope__isnull=False))
 
 
 def waiver_states(now: datetime) -> dict[str, int]:
     """The number of visible waivers in each state; active ones that end soon are counted as `ending` instead."""
-    soon = Q(ends_at__lte=now + SOON)
+    soon = Q(ends_at__lte=now + SOON_PERIOD)
     conditions = {
-        "active": holding(now) & ~soon,
-        "ending": holding(now) & soon,
+        "active": active_waivers(now) & ~soon,
+        "ending": active_waivers(now) & soon,
         "ended": _in_state("ended", now),
         "revoked": _in_state("revoked", now),
     }
-    rows = Waiver.objects.filter(waivers_in_sight())
+    rows = Waiver.objects.filter(visible_waivers())
     return dict(rows.aggregate(**{name: Count("pk", filter=which) for name, which in conditions.items()}))
 
 
@@ -122,12 +122,12 @@ def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUI
     return by_group
 
 
-def covered(now: datetime, *, cluster: str) -> Q:
+def covered_by_waiver(now: datetime, *, cluster: str) -> Q:
     """Condition for rows of findings: a waiver covers the open check. `cluster` names the column of the row's
     cluster.
     """
     in_scope = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
-    rows = Waiver.objects.filter(holding(now), in_scope, check_id=OuterRef("check_id"))
+    rows = Waiver.objects.filter(active_waivers(now), in_scope, check_id=OuterRef("check_id"))
     failing = Q(status="fail") & _weighs(rows.filter(hop__in=("", OuterRef("hop"))))
     return failing | Q(status="manual", check_id__in=CONFIRMABLE) & _weighs(rows.filter(hop=OuterRef("hop")))
 
@@ -140,7 +140,7 @@ def _weighs(rows: QuerySet[Waiver]) -> Q:
 def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
     """One waiver. Raises NotFound."""
     row = (
-        Waiver.objects.filter(waivers_in_sight())
+        Waiver.objects.filter(visible_waivers())
         .select_related("cluster", "scope")
         .defer("cluster__sealed")
         .filter(pk=waiver_id)
@@ -153,10 +153,10 @@ def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
 
 def waiver_page(filters: WaiverFilters, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
     """One page of waivers, newest first."""
-    rows = Waiver.objects.filter(_in_state(filters.state, now), waivers_in_sight())
+    rows = Waiver.objects.filter(_in_state(filters.state, now), visible_waivers())
     rows = rows.select_related("cluster", "scope").defer("cluster__sealed")
     if filters.cluster:
-        rows = rows.filter(reaching(filters.cluster))
+        rows = rows.filter(waivers_over_cluster(filters.cluster))
     if filters.group:
         rows = rows.filter(scope__group=filters.group)
     if filters.check:
@@ -171,7 +171,7 @@ def waiver_page(filters: WaiverFilters, *, now: datetime, after: str = "", limit
 
 def _in_state(state: str, now: datetime) -> Q:
     return {
-        "active": holding(now),
+        "active": active_waivers(now),
         "ended": Q(revoked_at=None, ends_at__lte=now),
         "revoked": Q(revoked_at__isnull=False),
     }.get(state, Q())
@@ -210,5 +210,5 @@ def _row(row: Waiver, now: datetime) -> WaiverRow:
         revoked_by=row.revoked_by_name,
         state=state,
         days_left=left.days,
-        soon=state == "active" and left <= SOON,
+        soon=state == "active" and left <= SOON_PERIOD,
     )

@@ -24,8 +24,8 @@ from migrations_app.queries.rollouts.policies import approvals_required, policy_
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
-PAGE = 50
-MOST_WAITING = 100
+PAGE_SIZE = 50
+MAX_WAITING = 100
 JOURNEY_GROUPS: dict[str, frozenset[str]] = {
     "planned": frozenset(PLANNED),
     "under_way": frozenset(HOLDING),
@@ -179,7 +179,7 @@ class JourneyDetail:
 
 
 def journey_page(
-    filters: JourneyFilters, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+    filters: JourneyFilters, *, after: str = "", limit: int = PAGE_SIZE, ordering: str = "-made_at"
 ) -> Page[JourneyRow]:
     """One page, in one of JOURNEY_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
@@ -210,7 +210,7 @@ def journey_inbox(person_id: int) -> tuple[JourneyRow, ...]:
     """Journeys that wait for this person's approval, oldest first."""
     waiting = _rows().filter(visible(right="approve"), state="awaiting_approval").exclude(author_id=person_id)
     approved_ids = JourneyApproval.objects.filter(approver_id=person_id).values("journey_id")
-    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MOST_WAITING])
+    return tuple(_row_of(row) for row in waiting.exclude(pk__in=approved_ids).order_by("made_at")[:MAX_WAITING])
 
 
 def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:

@@ -15,7 +15,7 @@ from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
 
-MOST = 200
+MAX_CHANNELS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ STATES: tuple[str, ...] = tuple(Delivery.State.values)
 
 def all_channels() -> tuple[ChannelRow, ...]:
     """Every channel, by name; there are few."""
-    return tuple(_channel(row) for row in _rows()[: MOST + 1])
+    return tuple(_channel(row) for row in _rows()[: MAX_CHANNELS + 1])
 
 
 def channel_row(channel_id: uuid.UUID) -> ChannelRow:

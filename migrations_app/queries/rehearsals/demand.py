@@ -9,7 +9,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.rollouts.policies import demanded_risks, policy_of, risk_of
 
-CALM = "none"
+WITHOUT_FAILURE = "none"
 """The scenario of the play without a failure."""
 
 
@@ -68,10 +68,10 @@ def _why_not(raw: bytes) -> str:
         plays = msgspec.json.decode(raw, type=_StoredPlays).plays
     except msgspec.DecodeError:
         plays = ()
-    calm = next((play.result for play in plays if play.scenario == CALM), None)
-    if calm is None:
+    without_failure = next((play.result for play in plays if play.scenario == WITHOUT_FAILURE), None)
+    if without_failure is None:
         return "the policy asks for a rehearsal without a failure, and the newest one has none"
-    if calm.finished:
+    if without_failure.finished:
         return ""
-    where = f" at {calm.stopped.title!r}" if calm.stopped is not None else ""
+    where = f" at {without_failure.stopped.title!r}" if without_failure.stopped is not None else ""
     return f"the policy asks for a rehearsal that runs to its end, and the newest one stops{where}"

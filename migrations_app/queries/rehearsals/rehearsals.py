@@ -13,7 +13,7 @@ from migrations_app.queries.visibility import visible
 
 REHEARSED = ("previewed", "awaiting_approval", "approved")
 """States in which a plan can be rehearsed: it exists and was not started."""
-MOST_LISTED = 5
+MAX_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class RehearsalRow:
     raw: bytes
 
 
-def rehearsals_of(rollout_id: uuid.UUID, *, limit: int = MOST_LISTED) -> tuple[RehearsalRow, ...]:
+def rehearsals_of(rollout_id: uuid.UUID, *, limit: int = MAX_LISTED) -> tuple[RehearsalRow, ...]:
     """The newest rehearsals of the plan, newest first. Raises NotFound."""
     digest = Rollout.objects.filter(visible(), pk=rollout_id).values_list("digest", flat=True).first()
     if digest is None:
@@ -43,7 +43,7 @@ def rehearsals_of(rollout_id: uuid.UUID, *, limit: int = MOST_LISTED) -> tuple[R
     return newest_rehearsals(rollout_id, digest=digest, limit=limit)
 
 
-def newest_rehearsals(rollout_id: uuid.UUID, *, digest: str, limit: int = MOST_LISTED) -> tuple[RehearsalRow, ...]:
+def newest_rehearsals(rollout_id: uuid.UUID, *, digest: str, limit: int = MAX_LISTED) -> tuple[RehearsalRow, ...]:
     """The newest rehearsals of a plan with that current digest, newest first. The caller has checked the visibility."""
     rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")[:limit]
     return tuple(rehearsal_row(row, digest=digest) for row in rows)

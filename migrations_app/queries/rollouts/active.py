@@ -23,8 +23,8 @@ IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")
 WAITING = "awaiting_approval"
 WORK_ORDER = ("needs_attention", "paused", "running", "rolling_back", "approved", WAITING)
 """States of a rollout in which it is the work to do on its cluster, the most urgent first."""
-MOST = 50
-SHOWN = 3
+MAX_ROLLOUTS = 50
+MAX_SHOWN = 3
 """Maximum number of rollouts in progress that a page names, with their current step."""
 ROLLOUT, JOURNEY = "rollout", "journey"
 
@@ -70,7 +70,7 @@ class WorkNow:
 
 
 def current_work(person_id: int, *, may_approve: bool) -> WorkNow:
-    """The rollouts and journeys in progress that the caller may see, at most MOST together; the first SHOWN
+    """The rollouts and journeys in progress that the caller may see, at most MAX_ROLLOUTS together; the first MAX_SHOWN
     with steps.
     """
     rollouts = _open_rows(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)
@@ -78,9 +78,9 @@ def current_work(person_id: int, *, may_approve: bool) -> WorkNow:
     both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
         _columns(journeys.annotate(kind=Value(JOURNEY), named=F("target_release"), person=F("needs_person"))), all=True
     )
-    rows = list(both.order_by("changed_at")[:MOST])
+    rows = list(both.order_by("changed_at")[:MAX_ROLLOUTS])
     rollouts_now = _now(rows, ROLLOUT, states=IN_PROGRESS)
-    active = (*_at_step(rollouts_now.active[:SHOWN]), *rollouts_now.active[SHOWN:])
+    active = (*_at_step(rollouts_now.active[:MAX_SHOWN]), *rollouts_now.active[MAX_SHOWN:])
     return WorkNow(replace(rollouts_now, active=active), _now(rows, JOURNEY, states=tuple(HOLDING)))
 
 

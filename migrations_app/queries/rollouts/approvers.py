@@ -9,13 +9,13 @@ from migrations_app.access import ROLES
 from migrations_app.queries.accounts.services import makers
 from migrations_app.queries.visibility import PERMISSIONS, groups_of
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 _ROLES = tuple(role for role, rights in ROLES.items() if "approve" in rights)
 _CODENAME = PERMISSIONS["approve"].partition(".")[2]
 
 
 def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...]:
-    """The names of active people who may approve plans of that author for the cluster, at most MOST_NAMED.
+    """The names of active people who may approve plans of that author for the cluster, at most MAX_NAMED.
 
     Without the author, and without the people who created the service account if the author is one.
     """
@@ -27,4 +27,4 @@ def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...
     by_permission = Q(user_permissions__codename=_CODENAME) | Q(groups__permissions__codename=_CODENAME)
     rows = User.objects.filter(Q(is_superuser=True) | by_permission | by_role, is_active=True, service=None)
     others = rows.exclude(pk=author or 0).exclude(pk__in=makers(author or 0).values("pk"))
-    return tuple(others.order_by("username").values_list("username", flat=True).distinct()[:MOST_NAMED])
+    return tuple(others.order_by("username").values_list("username", flat=True).distinct()[:MAX_NAMED])

@@ -22,7 +22,7 @@ from migrations_app.queries.visibility import visible
 ApprovalStanding = Literal[
     "todo", "sent", "unknown", "applied", "noop", "refused", "changed_by_other", "done", "skipped"
 ]  # fmt: skip
-MOST_LINES = 500
+MAX_LINES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ def skipped_nodes(rollout_id: uuid.UUID) -> tuple[SkippedNode, ...]:
     return tuple(from_row(SkippedNode, node_skip, by=node_skip.by_name) for node_skip in rows)
 
 
-def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[JournalLine, ...]:
+def journal_of(rollout_id: uuid.UUID, *, limit: int = MAX_LINES) -> tuple[JournalLine, ...]:
     """The newest `limit` journal lines, in order of time. Raises NotFound."""
     if not Rollout.objects.filter(visible(), pk=rollout_id).exists():
         raise NotFound("no such rollout")

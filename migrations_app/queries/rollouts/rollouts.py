@@ -20,8 +20,8 @@ from migrations_app.queries.pagination import Page
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
-PAGE = 50
-MOST_WAITING = 100
+PAGE_SIZE = 50
+MAX_WAITING = 100
 GROUPS: dict[str, frozenset[str]] = {
     "planned": frozenset(PLANNED),
     "under_way": frozenset(HOLDING) | {"rolling_back"},
@@ -95,7 +95,7 @@ class RolloutRow:
 
 
 def rollout_page(
-    filters: RolloutFilters, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+    filters: RolloutFilters, *, after: str = "", limit: int = PAGE_SIZE, ordering: str = "-made_at"
 ) -> Page[RolloutRow]:
     """One page, in one of ROLLOUT_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
@@ -130,13 +130,13 @@ def inbox(person_id: int) -> tuple[RolloutRow, ...]:
         .exclude(author_id=person_id)
         .exclude(Exists(own_approvals))
     )
-    return tuple(row_of(row) for row in waiting.order_by("made_at")[:MOST_WAITING])
+    return tuple(row_of(row) for row in waiting.order_by("made_at")[:MAX_WAITING])
 
 
 def rollouts_approved_alone(since: datetime) -> tuple[RolloutRow, ...]:
     """Rollouts approved by one person (break glass) since then; every approver sees them (A45)."""
     rollout_ids = Approval.objects.filter(break_glass=True, at__gte=since).values("rollout_id")
-    return tuple(row_of(row) for row in _rows().filter(pk__in=rollout_ids).order_by("-made_at")[:MOST_WAITING])
+    return tuple(row_of(row) for row in _rows().filter(pk__in=rollout_ids).order_by("-made_at")[:MAX_WAITING])
 
 
 def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:

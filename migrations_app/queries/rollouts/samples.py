@@ -10,7 +10,7 @@ from migrations_app.models.rollout import RolloutSample
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
-MOST_SAMPLES = 180
+MAX_SAMPLES = 180
 """Maximum number of points in a chart."""
 
 
@@ -35,10 +35,10 @@ class CounterExtremes:
 
 
 def samples_of(rollout_id: uuid.UUID) -> tuple[CounterSample, ...]:
-    """The samples in order of time, evenly reduced to about MOST_SAMPLES, including the newest one."""
+    """The samples in order of time, evenly reduced to about MAX_SAMPLES, including the newest one."""
     rows = RolloutSample.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
     keys = list(rows.order_by("-pk").values_list("pk", flat=True))
-    sample_ids = keys[:: max(1, -(-len(keys) // MOST_SAMPLES))]
+    sample_ids = keys[:: max(1, -(-len(keys) // MAX_SAMPLES))]
     samples = RolloutSample.objects.filter(pk__in=sample_ids).order_by("pk") if sample_ids else ()
     return tuple(from_row(CounterSample, row) for row in samples)
 

@@ -15,7 +15,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.errors import NotFound
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
-from migrations_app.queries.fleet.waivers import covered, waivers_by_cluster
+from migrations_app.queries.fleet.waivers import covered_by_waiver, waivers_by_cluster
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import visible_clusters
@@ -87,7 +87,7 @@ def finding_page(filters: FindingFilters, *, after: str, limit: int) -> Page[Fin
         cluster=F("content__snapshots__cluster"),
         cluster_name=F("content__snapshots__cluster__name"),
     )
-    waived = Case(When(covered(now, cluster="cluster"), then=Value("waived")), default=F("status"))
+    waived = Case(When(covered_by_waiver(now, cluster="cluster"), then=Value("waived")), default=F("status"))
     rows = named.annotate(shown=waived, weight=rank("severity", WEIGHTS)).filter(
         snapshot__in=clusters.exclude(latest=None).values("latest"),
         **_wanted(filters),

@@ -11,9 +11,9 @@ from migrations_app.errors import NotFound
 from migrations_app.models.scan import FleetScan, FleetScanPart
 from migrations_app.queries.visibility import sees_all, visible
 
-SLOW = timedelta(seconds=30)
+SLOW_AFTER = timedelta(seconds=30)
 """A scan that has run longer is listed as slow."""
-MOST = 50
+MAX_LISTED = 50
 """Maximum number of slow and of failed scans that are listed; the counts include all."""
 
 
@@ -103,9 +103,9 @@ def open_fleet_scan() -> uuid.UUID | None:
 
 
 def _slow(parts: Any, *, now: datetime) -> tuple[SlowScan, ...]:  # noqa: ANN401 - a queryset of parts
-    late = Q(scan__state="running", scan__started_at__lt=now - SLOW)
+    late = Q(scan__state="running", scan__started_at__lt=now - SLOW_AFTER)
     rows = parts.filter(late).order_by("scan__started_at").select_related("scan", "cluster").defer("cluster__sealed")
-    return tuple(_slow_scan(part) for part in rows[:MOST])
+    return tuple(_slow_scan(part) for part in rows[:MAX_LISTED])
 
 
 def _slow_scan(part: FleetScanPart) -> SlowScan:
@@ -132,5 +132,5 @@ def _failures(parts: Any) -> tuple[FailedScan, ...]:  # noqa: ANN401 - a queryse
         FailedScan(
             cluster=row["key"], name=row["name"], code=row["code"], detail=row["detail"], failures=row["in_a_row"]
         )
-        for row in values[:MOST]
+        for row in values[:MAX_LISTED]
     )

@@ -20,7 +20,7 @@ LOOK_BACK = 40
 """Maximum number of different earlier contents that are compared. An unchanged cluster has one content for all its
 scans.
 """
-MOST_SNAPSHOTS = 2_000
+MAX_SNAPSHOTS = 2_000
 """Maximum number of earlier snapshots that are compared."""
 FindingKey = tuple[str, str]
 """Check and hop."""
@@ -96,7 +96,7 @@ def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
     earlier = Snapshot.objects.filter(
         cluster=snapshot.cluster_id, scanned_at__lte=snapshot.scanned_at, replaced=snapshot.replaced
     )
-    rows = list(earlier.order_by("-scanned_at", "-pk").values_list("content", "scanned_at")[:MOST_SNAPSHOTS])
+    rows = list(earlier.order_by("-scanned_at", "-pk").values_list("content", "scanned_at")[:MAX_SNAPSHOTS])
     compared = list(dict.fromkeys((snapshot.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
     answers = answers_in(compared)
     scans = [(snapshot.scanned_at, answers[snapshot.content_id])]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from migrations_app.checks.base import How, Remedy
+from migrations_app.checks.base import Remedy, RemedyTool
 from migrations_app.conversion.chart_values.side_by_side import RowKind
 from migrations_app.conversion.chart_values.table import lines as values_lines
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
@@ -20,7 +20,6 @@ from migrations_app.readiness.runbook.rollback import IrreversibleEffect
 from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop
 from migrations_app.readiness.runbook.stages import RunbookStage
 
-EVIDENCE_SHOWN = 2
 CHANGES: tuple[RowKind, ...] = ("lost", "renamed", "removed", "set")
 COMMAND_LINES = 4
 """A command of a step with more lines becomes a file."""
@@ -30,7 +29,7 @@ LONGEST_LINE = 400
 """Characters of a line of commands; a command with a longer line becomes a file."""
 STEP_LINES = 15
 """A stage with more lines is split into several steps."""
-_ENDINGS: dict[How, str] = {"terraform": "tf", "flux": "yaml", "argocd": "yaml"}
+_ENDINGS: dict[RemedyTool, str] = {"terraform": "tf", "flux": "yaml", "argocd": "yaml"}
 
 
 class RunbookFile(NamedTuple):
@@ -44,7 +43,7 @@ class RunbookFile(NamedTuple):
 class CommandView(NamedTuple):
     """One command. `file` is the name of the file with its text if it is too long for the step."""
 
-    how: How
+    how: RemedyTool
     text: str
     file: str = ""
 

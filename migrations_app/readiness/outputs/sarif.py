@@ -21,7 +21,7 @@ from migrations_app.readiness.verdict import unanswered_lines
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"blocker": "error", "warning": "warning", "info": "note"}
 FAILED = ("fail", "waived")
-MOST_RESULTS = 25_000
+MAX_RESULTS = 25_000
 """Code scanning services refuse a file with more results."""
 OPEN = {"unknown": "could not be told", "manual": "waits for a person"}
 
@@ -58,10 +58,10 @@ def render(report: Report, *, version: str = "", places: PlaceLookup = _nowhere)
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"karpdash/{plain(report.cluster.name)}/"},
-        "invocations": [_invocation(report, left_out=len(results[MOST_RESULTS:]))],
+        "invocations": [_invocation(report, left_out=len(results[MAX_RESULTS:]))],
         "results": [
             _result(finding, row, report=report, places=places) | {"ruleIndex": order[finding.id]}
-            for finding, row in results[:MOST_RESULTS]
+            for finding, row in results[:MAX_RESULTS]
         ],
         "columnKind": "unicodeCodePoints",
     }
@@ -100,7 +100,7 @@ def _invocation(report: Report, *, left_out: int) -> JsonMap:
     incomplete = [line for line in report.parts if not line.seen or line.quarantined]
     notifications = [{"level": "warning", "message": {"text": plain(_incomplete_part(line))}} for line in incomplete]
     if left_out:
-        message = f"{left_out} results of the lowest severity are left out: code scanning takes {MOST_RESULTS}"
+        message = f"{left_out} results of the lowest severity are left out: code scanning takes {MAX_RESULTS}"
         notifications.append({"level": "warning", "message": {"text": message}})
     unanswered = unanswered_lines(report)
     notifications += [{"level": "error", "message": {"text": _unanswered(line)}} for line in unanswered]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from migrations_app.readiness.progress.curve import Point
-from migrations_app.readiness.progress.share import CONVERSIONS, percent_of_conversions, percent_of_measures
+from migrations_app.readiness.progress.done_percent import CONVERSIONS, percent_of_conversions, percent_of_measures
 
 FallCause = Literal["more_left", "done_gone", "first_counted", "none_counted", "not_read"]
 

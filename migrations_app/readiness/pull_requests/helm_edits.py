@@ -6,7 +6,7 @@ from typing import Final
 
 from migrations_app.checks.changes import HelmChange
 from migrations_app.conversion.chart_values.trees import laid
-from migrations_app.errors import InvalidInput, InvalidManifest
+from migrations_app.errors import InvalidManifest
 from migrations_app.inventory.facts.delivery_sources import (
     APPLICATION,
     HELM_RELEASE,
@@ -17,6 +17,7 @@ from migrations_app.inventory.facts.delivery_sources import (
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import parse
 from migrations_app.manifests import JsonMap, edits, writer
+from migrations_app.readiness.pull_requests.value_sources import edit_refused
 
 _GROUPS: Final = {HELM_RELEASE: "helm.toolkit.fluxcd.io", APPLICATION: "argoproj.io"}
 _WITH_UPGRADE: Final = "merge it with the upgrade of this hop, not before: the chart that runs reads other values"
@@ -81,7 +82,7 @@ def _set_version(spec: JsonMap, place: ChartPlace | None, *, edit: HelmChange) -
         return
     if place is None or running is None:
         message = f"its version is {current!r}" if current else "another object names its version"
-        raise _refused(f"{message}; bring the chart to {edit.version} by hand", edit)
+        raise edit_refused(f"{message}; bring the chart to {edit.version} by hand", edit)
     if running < new_version:
         below(spec, place.at)[place.version] = as_tag(new_version)
 
@@ -90,10 +91,10 @@ def _set_in_source(source: JsonMap, *, edit: HelmChange) -> None:
     """Sets the values in the source of an Application: as an object, or in YAML text whose comments stay."""
     helm = source.setdefault("helm", {})
     if not isinstance(helm, dict):
-        raise _refused("its helm is no map", edit)
+        raise edit_refused("its helm is no map", edit)
     names = {str(parameter.get("name")) for parameter in helm.get("parameters") or () if isinstance(parameter, dict)}
     if shadowed := sorted(names & {helm_value.key for helm_value in edit.values}):
-        raise _refused(f"its helm.parameters set {shadowed[0]}, over all values", edit)
+        raise edit_refused(f"its helm.parameters set {shadowed[0]}, over all values", edit)
     text = helm.get("values")
     if "valuesObject" in helm or not (isinstance(text, str) and text.strip()):
         _set_tree(helm, "valuesObject", edit=edit)
@@ -107,16 +108,16 @@ def _edited_text(text: str, edit: HelmChange) -> str:
         if not documents:
             return text.rstrip("\n") + "\n" + writer.text_of(_values_after({}, edit))
         if len(documents) > 1 or not isinstance(documents[0], dict):
-            raise _refused("its values are no map", edit)
+            raise edit_refused("its values are no map", edit)
         return edits.edited(text, {0: _values_after(documents[0], edit)})
     except InvalidManifest as wrong:
-        raise _refused(f"its values: {wrong.message}", edit) from None
+        raise edit_refused(f"its values: {wrong.message}", edit) from None
 
 
 def _set_tree(holder: JsonMap, field: str, *, edit: HelmChange) -> None:
     before = holder.get(field)
     if before is not None and not isinstance(before, dict):
-        raise _refused(f"its {field} are no map", edit)
+        raise edit_refused(f"its {field} are no map", edit)
     after = _values_after(before or {}, edit)
     if after or field in holder:
         holder[field] = after
@@ -124,7 +125,3 @@ def _set_tree(holder: JsonMap, field: str, *, edit: HelmChange) -> None:
 
 def _values_after(tree: JsonMap, edit: HelmChange) -> JsonMap:
     return laid(tree, [(helm_value.key, helm_value.text) for helm_value in edit.values], prune=True)
-
-
-def _refused(why: str, edit: HelmChange) -> InvalidInput:
-    return InvalidInput(f"{why}; change it by hand", code="edit_refused", where=f"release {edit.release}")

@@ -121,11 +121,11 @@ def with_source_values(document: Any, place: ValuePlace, *, values: Sequence[Hel
     try:
         holder[place.at[-1]] = edits.edited(text, {0: laid(edits.values(text)[0], pairs, prune=True)})
     except InvalidManifest as wrong:
-        raise refused(f"the values in {place.path}: {wrong.message}", edit) from None
+        raise edit_refused(f"the values in {place.path}: {wrong.message}", edit) from None
     return after
 
 
-def refused(why: str, edit: HelmChange) -> InvalidInput:
+def edit_refused(why: str, edit: HelmChange) -> InvalidInput:
     """Returns the error that says why a person has to make the change."""
     return InvalidInput(f"{why}; change it by hand", code="edit_refused", where=f"release {edit.release}")
 
@@ -150,7 +150,7 @@ def _places_to_remove(value: HelmValue, source_trees: SourceTrees, *, edit: Helm
     """Returns every source that sets the value. Raises InvalidInput if one cannot be read."""
     for source, tree in source_trees:
         if tree is None:
-            raise refused(f"{value.key} has to go, and {source.display_name} may give it: {source.why}", edit)
+            raise edit_refused(f"{value.key} has to go, and {source.display_name} may give it: {source.why}", edit)
     return [
         value_source.place
         for value_source, tree in source_trees
@@ -175,7 +175,7 @@ def _tree(source: ValueSource, readings: Readings, *, edit: HelmChange) -> Mappi
         return None
     documents = readings.get(source.place.path)
     if documents is None:
-        raise refused(
+        raise edit_refused(
             f"{source.display_name} is {source.place.path}, which cannot be read as YAML or is not there", edit
         )
     if not documents:
@@ -183,7 +183,7 @@ def _tree(source: ValueSource, readings: Readings, *, edit: HelmChange) -> Mappi
     values = documents[source.place.number]
     values = _parsed(below(values, source.place.at)) if source.place.at else values
     if (len(documents) > 1 and not source.place.at) or not isinstance(values, dict):
-        raise refused(f"{source.display_name} in {source.place.path} is no map", edit)
+        raise edit_refused(f"{source.display_name} in {source.place.path} is no map", edit)
     return values
 
 
@@ -271,7 +271,7 @@ def _refuse_shared(place: ValuePlace, document: JsonMap, *, readings: Readings, 
                 and _uses_source(other, str(name))
             ):
                 who = f"{other['kind']} {below(other, ('metadata', 'name'))}"
-                raise refused(f"{place.path} gives values to {who}, too", edit)
+                raise edit_refused(f"{place.path} gives values to {who}, too", edit)
 
 
 def _uses_source(other: JsonMap, name: str) -> bool:

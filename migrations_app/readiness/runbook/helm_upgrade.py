@@ -27,7 +27,11 @@ from migrations_app.karpenter.release_facts import AdmissionRow
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, parse, release
 from migrations_app.readiness.report import InstallationFacts
-from migrations_app.readiness.runbook.left_webhooks import applied_without, deployment_name, left_webhooks
+from migrations_app.readiness.runbook.orphaned_webhooks import (
+    deployment_name,
+    orphaned_webhooks,
+    remedies_without_webhooks,
+)
 
 UNKNOWN_INSTALLATION = InstallationFacts(namespace="NAMESPACE", release=CHART)
 """Used if the installation was not seen: the reader fills in the namespace."""
@@ -57,7 +61,7 @@ class HopUpgrades:
     """Every value that the hop changes, each with its chart, in order."""
     installed: InstallationFacts | None = None
     """The installation directly before the upgrade, with what earlier upgrades of the plan have added."""
-    left_webhooks: tuple[AdmissionRow, ...] = ()
+    orphaned_webhooks: tuple[AdmissionRow, ...] = ()
     """The admission webhooks that the upgrade of the controller leaves behind."""
 
 
@@ -94,7 +98,7 @@ class HelmWalk:
         target = parse(target_release)
         self._crd_release = target or self._crd_release
         left = (
-            left_webhooks(target, self.installed, start=start, applied_before=self._any_hop or bool(before))
+            orphaned_webhooks(target, self.installed, start=start, applied_before=self._any_hop or bool(before))
             if target
             else ()
         )
@@ -108,7 +112,7 @@ class HelmWalk:
             before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new_keys,
             crds_before=crds_installed, asked_first=tuple(dict.fromkeys(checks_before)), start=start,
             target_release=target_release, changed_values=chart_values, installed=installed_before,
-            left_webhooks=left,
+            orphaned_webhooks=left,
         )  # fmt: skip
 
     def _crd_webhook_values(self, target_release: str) -> Iterator[HelmValue]:
@@ -289,7 +293,7 @@ def controller_commands(
     lines = template_lines(helm, deployment=deployment_name(installation)) if refused else upgrade_lines(helm)
     commands = ordered(manager, (Remedy(how="helm", text=lines), *code))
     to = release(target_release)
-    return (*commands, *applied_without(left, manager, installed=installation, to=to, first=commands[0]))
+    return (*commands, *remedies_without_webhooks(left, manager, installed=installation, to=to, first=commands[0]))
 
 
 def _webhook_values(to: Release, installed: InstallationFacts) -> Iterator[HelmValue]:

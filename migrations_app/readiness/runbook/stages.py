@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import UnsetType, structs
 
-from migrations_app.checks.base import PHASES, Finding, How, Phase, Remedy
+from migrations_app.checks.base import PHASES, Finding, Phase, Remedy, RemedyTool
 from migrations_app.checks.changes import DeliveryResume, KarpdashAction, ObjectPatch, group, leaves
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.crd_upgrade import keep_all_crds
@@ -24,7 +24,7 @@ from migrations_app.readiness.runbook.helm_upgrade import (
     controller_commands,
     crd_commands,
 )
-from migrations_app.readiness.runbook.left_webhooks import removal_action
+from migrations_app.readiness.runbook.orphaned_webhooks import removal_action
 from migrations_app.readiness.runbook.rollback import (
     IrreversibleEffect,
     conversion_gap,
@@ -253,9 +253,9 @@ def _upgrade_stages(
         does=f"Upgrade the controller to {hop.release}",
         commands=(
             *controller_commands(
-                hop.release, charts, values=upgrades.controller, skips_crds=guards, left=upgrades.left_webhooks
+                hop.release, charts, values=upgrades.controller, skips_crds=guards, left=upgrades.orphaned_webhooks
             ),
-            *removal_action(upgrades.left_webhooks, to=release(hop.release)),
+            *removal_action(upgrades.orphaned_webhooks, to=release(hop.release)),
         ),
         back=back,
         back_commands=rollback_commands(hop, start, installed=charts),
@@ -298,7 +298,7 @@ IN_SOURCE: Final[tuple[Manager, ...]] = ("flux", "argocd", "terraform")
 
 def _resume_stages(findings: list[Finding], *, back: str) -> Iterator[RunbookStage]:
     """The stages that resume paused deliveries, one for each tool."""
-    by_tool: dict[How, list[Remedy]] = {}
+    by_tool: dict[RemedyTool, list[Remedy]] = {}
     for change in reverted_after_upgrade(findings):
         for remedy in remedies_of(change, BY_HAND) if isinstance(change, DeliveryResume) else ():
             by_tool.setdefault(remedy.how, []).append(remedy)

@@ -18,7 +18,7 @@ from migrations_app.readiness.runbook.hop_judge import HopJudge
 from migrations_app.readiness.runbook.hop_work import HopWork
 from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK, reverted_after_upgrade
 
-MOST_ROUNDS: Final = 3
+MAX_ROUNDS: Final = 3
 """How often at most the fixes of a hop are made and judged again: a fix may make another one necessary."""
 
 
@@ -39,7 +39,7 @@ class Walk:
         judge = HopJudge(hop_checks, hop, self.asked)
         judge.judge(self.inventory)
         work = HopWork(self.inventory, hop)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             work.prepare(judge.findings())
             if not judge.judge_again(work.inventory, changed=work.changed, fixes=work.fixes):
                 break

@@ -41,7 +41,6 @@ def _alpha(days_ago: int, machines: int) -> PastStage:
     return PastStage(days_ago=days_ago, release="0.31.5", build=partial(alpha_stage, ALPHA, machines=machines))
 
 
-_ROLE = {"node_role": f"KarpenterNodeRole-{HALFWAY.name}"}
 _PASTS: Mapping[str, tuple[PastStage, ...]] = {
     "live-alpha": (_alpha(90, 14), _alpha(55, 17), _alpha(21, 20)),
     "live-halfway": (

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from migrations_app.karpenter.versions import minor_order, release
 
-Who = Literal["operator", "approver", "anybody"]
+NextActor = Literal["operator", "approver", "anybody"]
 SampleStepKind = Literal["rollout", "upgrade", "roll_back", "read"]
 BETA, BRIDGE, CURRENT = "0.32.10", "0.37.8", "1.0.14"
 
@@ -61,7 +61,7 @@ class RolloutsSoFar:
     open: OpenRollout | None = None
 
 
-STATES: Mapping[str, tuple[str, Who]] = {
+STATES: Mapping[str, tuple[str, NextActor]] = {
     "draft": ("The plan is being made: it reads the cluster and tries each step as a dry run.", "anybody"),
     "previewed": ("Read the plan, rehearse it, then ask for approval.", "operator"),
     "awaiting_approval": ("The other person reads the plan and approves it.", "approver"),
@@ -81,7 +81,7 @@ class SampleNext:
     number: int
     total: int
     words: str
-    who: Who
+    who: NextActor
     step: SampleStep | None = None
     rollout: str = ""
     retry: bool = False

@@ -15,7 +15,7 @@ from migrations_app.simulator.generations import NODES, TERMINATION, KarpenterOb
 from migrations_app.simulator.instance_sizes import HOST, Offering, offerings, uniform_size
 from migrations_app.simulator.memory import LaunchUnderWay
 
-MOST_NAMES = 3
+MAX_NAMES = 3
 """How many names are tried for a claim."""
 KUBELET = "v1.28.15-eks-94953ac"
 REGISTRATION_SECONDS = 900
@@ -66,7 +66,7 @@ class NodeLauncher:
     def launch(self, state: ClusterState, pool: KarpenterObject, *, offering: Offering) -> KarpenterObject | None:
         """Returns a new claim, whose node `work` creates later; None if the cluster refuses it."""
         node = self._name(state, offering.zone)
-        for _ in range(MOST_NAMES):
+        for _ in range(MAX_NAMES):
             self._launch_count += 1
             body = claim_body(pool, offering, name=f"{pool.name}-{self._launch_count:05d}")
             doc = self._api.create(pool.of.claims_path, body)

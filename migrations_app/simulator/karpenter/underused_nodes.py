@@ -13,7 +13,7 @@ from migrations_app.simulator.karpenter.trial import PlacementTrial
 from migrations_app.simulator.placement.places import NodeState, PodState
 
 UNDERUTILIZED_POLICIES = ("WhenUnderutilized", "WhenEmptyOrUnderutilized")
-MOST_TRIED = 40
+MAX_TRIED = 40
 """How many nodes one decision tries; the next decision continues after them if nothing changed. Karpenter tries as
 many as it can in three minutes."""
 MayGo = Callable[[KarpenterObject, list[PodState]], bool]
@@ -78,8 +78,8 @@ class UnderusedNodes:
         candidates = self._candidates(state)
         present_state = self._state_of(state)
         first = self._next if self._seen == present_state else 0
-        claim = self._tried(state, candidates[first : first + MOST_TRIED], may_go=may_go)
-        self._seen, self._next = present_state, first + MOST_TRIED if first + MOST_TRIED < len(candidates) else 0
+        claim = self._tried(state, candidates[first : first + MAX_TRIED], may_go=may_go)
+        self._seen, self._next = present_state, first + MAX_TRIED if first + MAX_TRIED < len(candidates) else 0
         if claim is None or self._behaviour.delays.validation <= 0:
             return claim
         self._found = claim.uid, self._agenda.now + self._behaviour.delays.validation

@@ -13,7 +13,7 @@ Rank = tuple[float, str]
 GroupKey = tuple[object, ...]
 _EMPTIEST: Rank = (-math.inf, "")
 _FULLEST: Rank = (math.inf, "")
-MOST_BELOW = 32
+MAX_BELOW = 32
 """With more nodes below the floor it is faster to search again from the emptiest node."""
 
 
@@ -98,7 +98,7 @@ class RoomIndex:
         for group in self._of(shape):
             best = min(best, next(self._from(group, shape, floor=floor.rank, below=best), best))
         still_below = [rank[1] for rank in below if rank < floor.rank]
-        if best >= floor.rank or len(still_below) > MOST_BELOW:
+        if best >= floor.rank or len(still_below) > MAX_BELOW:
             self._floors[shape] = _Floor(best, len(self._gained))
         else:
             self._floors[shape] = _Floor(floor.rank, len(self._gained), tuple(still_below))

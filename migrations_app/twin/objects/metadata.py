@@ -20,7 +20,7 @@ _KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_NAME, _LONGEST_KEY, _LONGEST_LABEL = 253, 63, 63
 MAX_REMEMBERED_TEXTS = 4096
 """How many checked keys and values of labels are cached: a cluster has few different ones."""
-_MOST_ANNOTATIONS = 256 * 1024
+_MAX_ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _OF_ONE_LABEL = frozenset({("", "namespaces"), ("", "services")})
 _OF_A_PATH = frozenset(
@@ -41,8 +41,8 @@ def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[RefusalCause]:
     yield from _map_faults(metadata.get("labels") or {}, "metadata.labels", values=True)
     annotations = metadata.get("annotations") or {}
     yield from _map_faults({key.lower(): "" for key in annotations}, "metadata.annotations", values=False)
-    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
-        yield RefusalCause("FieldValueTooLong", "metadata.annotations", f"Too long: at most {_MOST_ANNOTATIONS} bytes")
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+        yield RefusalCause("FieldValueTooLong", "metadata.annotations", f"Too long: at most {_MAX_ANNOTATIONS} bytes")
     plain = kind.custom or kind.place in _CHECKED_LATER
     yield from _finalizer_faults(metadata.get("finalizers") or (), standard=not plain)
     yield from _owner_faults(metadata.get("ownerReferences") or ())

@@ -58,12 +58,14 @@ class TwinWriter:
         }
         return self._reads.may(attributes)
 
-    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self._write(change, tie, own=own, dry=True)
+    def dry_run(self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self._write(change, object_version, own=own, dry=True)
 
-    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], purpose: str
+    ) -> WriteResult:
         del purpose  # a twin keeps no audit log
-        return self._write(change, tie, own=own, dry=False)
+        return self._write(change, object_version, own=own, dry=False)
 
     def calls(self) -> Mapping[tuple[str, str], int]:
         """The number of reads by RBAC verb and status."""
@@ -72,8 +74,10 @@ class TwinWriter:
     def close(self) -> None:
         """There is no connection to close."""
 
-    def _write(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], dry: bool) -> WriteResult:
-        body, query = request_content(change, tie, own=own, dry=dry)
+    def _write(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], dry: bool
+    ) -> WriteResult:
+        body, query = request_content(change, object_version, own=own, dry=dry)
         answer = self._twin.request(
             change.method,
             change.path,

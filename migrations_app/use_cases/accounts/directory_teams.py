@@ -13,7 +13,7 @@ from migrations_app.use_cases.accounts import management
 from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_ID = 255
-MOST_IN_TEAM = 10_000
+MAX_IN_TEAM = 10_000
 """Maximum number of members that one request may name."""
 
 
@@ -91,8 +91,8 @@ def _rename(row: Group, name: str) -> None:
 def _set_members(row: Group, *, before: frozenset[int], after: frozenset[int]) -> None:
     if before == after:
         return
-    if len(after) > MOST_IN_TEAM:
-        raise InvalidInput(f"at most {MOST_IN_TEAM} members", where="members", code="too_many")
+    if len(after) > MAX_IN_TEAM:
+        raise InvalidInput(f"at most {MAX_IN_TEAM} members", where="members", code="too_many")
     people = dict(User.objects.filter(pk__in=before | after).values_list("pk", "username"))
     known_ids = set(directory_people().filter(pk__in=after - before).values_list("pk", flat=True))
     if missing := sorted(after - before - known_ids):

@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.access import Person, may_appoint
+from migrations_app.access import Person
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from migrations_app.models.provisioning import ProvisioningToken
-from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
-from migrations_app.use_cases.accounts.tokens import SEEN_EVERY, digest_of, new_secret
+from migrations_app.use_cases.accounts.management import refuse_without_permission
+from migrations_app.use_cases.accounts.tokens import LAST_USED_INTERVAL, digest_of, new_secret
 from migrations_app.use_cases.audit.log import actor, record_audit_event, token_mark
 
 LONGEST_NAME = 60
 LONGEST_PROVISIONING_DAYS = 365
-MOST_LIVE = 10
+MAX_LIVE = 10
 """Maximum number of tokens that are neither revoked nor expired."""
 
 
@@ -44,7 +44,7 @@ def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> 
     their roles: therefore only a person may issue it, never a token. Raises PermissionDenied, InvalidInput, and
     Conflict `too_many`.
     """
-    _refuse(person)
+    refuse_without_permission(person)
     if person is not None and person.method == "token":
         raise PermissionDenied("only a person can create tokens of directories, in the browser", code="person_needed")
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
@@ -53,8 +53,8 @@ def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> 
         raise InvalidInput(f"a token lives 1 to {LONGEST_PROVISIONING_DAYS} days", where="days")
     secret, now = new_secret(), timezone.now()
     with transaction.atomic():
-        if ProvisioningToken.objects.filter(revoked_at=None, expires_at__gt=now).count() >= MOST_LIVE:
-            raise Conflict(f"at most {MOST_LIVE} live tokens", code="too_many")
+        if ProvisioningToken.objects.filter(revoked_at=None, expires_at__gt=now).count() >= MAX_LIVE:
+            raise Conflict(f"at most {MAX_LIVE} live tokens", code="too_many")
         row = ProvisioningToken(name=name.strip(), prefix=secret.prefix, digest=secret.digest, created_by=actor().name)
         row.expires_at = now + timedelta(days=days)
         row.save(force_insert=True)
@@ -64,7 +64,7 @@ def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> 
 
 def revoke_provisioning_token(token_id: uuid.UUID, *, person: Person | None) -> None:
     """Revokes a token at once. Raises PermissionDenied, and NotFound if it does not exist or is revoked."""
-    _refuse(person)
+    refuse_without_permission(person)
     with transaction.atomic():
         live = ProvisioningToken.objects.filter(pk=token_id, revoked_at=None)
         if not live.update(revoked_at=timezone.now()):
@@ -79,14 +79,9 @@ def directory_of(secret: str) -> DirectoryUse | None:
     row = live.first()
     if row is None:
         return None
-    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+    if row.last_used_at is None or now - row.last_used_at > LAST_USED_INTERVAL:
         ProvisioningToken.objects.filter(pk=row.pk).update(last_used_at=now)
     return DirectoryUse(row.pk, row.name)
-
-
-def _refuse(person: Person | None) -> None:
-    if person is not None:
-        refuse_person(may_appoint(person_over_cluster(person, None)))
 
 
 def _record(verb: str, row: ProvisioningToken) -> None:

@@ -16,11 +16,11 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.account import FeedLink
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.use_cases.accounts.management import is_sample_person
-from migrations_app.use_cases.accounts.tokens import SEEN_EVERY, digest_of, new_secret
+from migrations_app.use_cases.accounts.tokens import LAST_USED_INTERVAL, digest_of, new_secret
 from migrations_app.use_cases.audit.log import record_audit_event, token_mark
 
 KINDS: tuple[str, ...] = tuple(FeedLink.Kind.values)
-MOST_LINKS = 50
+MAX_LINKS = 50
 """Maximum number of live links of one person."""
 
 
@@ -58,8 +58,8 @@ def create_feed_link(owner: User, *, kind: str, name: str, cluster: uuid.UUID | 
     secret = new_secret()
     with transaction.atomic():
         User.objects.select_for_update().get(pk=owner.pk)
-        if FeedLink.objects.filter(owner=owner, revoked_at=None).count() >= MOST_LINKS:
-            raise Conflict(f"at most {MOST_LINKS} feed links that are not revoked", code="too_many")
+        if FeedLink.objects.filter(owner=owner, revoked_at=None).count() >= MAX_LINKS:
+            raise Conflict(f"at most {MAX_LINKS} feed links that are not revoked", code="too_many")
         row = FeedLink.objects.create(
             owner=owner, name=name.strip(), kind=kind, cluster_id=cluster, prefix=secret.prefix, digest=secret.digest
         )
@@ -92,7 +92,7 @@ def open_feed(secret: str, *, kind: str) -> OpenedFeed:
     if row is None or not row.owner.is_active:
         raise NotFound("no such feed")
     now = timezone.now()
-    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+    if row.last_used_at is None or now - row.last_used_at > LAST_USED_INTERVAL:
         FeedLink.objects.filter(pk=row.pk).update(last_used_at=now)
     return OpenedFeed(row.owner, row.cluster_id)
 

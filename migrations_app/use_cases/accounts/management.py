@@ -24,8 +24,8 @@ from migrations_app.models.provisioning import ProvisionedAccount
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
-LONGEST = 150
-MOST_MEMBERS = 200
+MAX_NAME_LENGTH = 150
+MAX_MEMBERS = 200
 """Maximum number of accounts that one request adds to or removes from a team."""
 
 
@@ -47,26 +47,26 @@ class RoleGrant:
     over: uuid.UUID | None = None
 
 
-def may(person: Person | None) -> None:
+def refuse_without_permission(person: Person | None) -> None:
     """Raises PermissionDenied unless the person may manage accounts. None is the server's command line: allowed."""
     if person is not None:
         refuse_person(may_appoint(person_over_cluster(person, None)))
 
 
-def make_account(name: str, *, person: Person | None) -> str:
+def create_account(name: str, *, person: Person | None) -> str:
     """Creates an account and returns its one-time password.
 
     If a token creates it, the account has no password and the text is empty: the token's holder could otherwise sign in
     as the second approver. `first_password` sets a password later. Raises PermissionDenied, InvalidInput, Conflict
     `name_taken`.
     """
-    may(person)
+    refuse_without_permission(person)
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
         raise InvalidInput("letters, digits and @ . + - _ only", where="name", code="bad_name") from None
-    if len(name) > LONGEST:
-        raise InvalidInput(f"at most {LONGEST} characters", where="name", code="bad_name")
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidInput(f"at most {MAX_NAME_LENGTH} characters", where="name", code="bad_name")
     with transaction.atomic():
         is_provisioned = ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
         if is_provisioned or User.objects.filter(username=name).exists():
@@ -83,7 +83,7 @@ def first_password(name: str, *, person: Person) -> str:
     Raises PermissionDenied, also for a token, NotFound, and Conflict `has_password` for an account that can sign in
     already, here or at the identity provider.
     """
-    may(person)
+    refuse_without_permission(person)
     if person.method == "token":
         raise PermissionDenied("only a person can set passwords, in the browser", code="person_needed")
     with transaction.atomic():
@@ -124,7 +124,7 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
     Raises PermissionDenied, NotFound, Conflict `own_account`, and Conflict `last_admin` for the last account that may
     manage others.
     """
-    may(person)
+    refuse_without_permission(person)
     with transaction.atomic():
         row = _account(name)
         if row.is_active == active:
@@ -145,7 +145,7 @@ def add_to_team(team: str, *, member: str, person: Person | None) -> None:
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict `sample_person`.
     """
-    may(person)
+    refuse_without_permission(person)
     refuse_team_name(team, where="team")
     with transaction.atomic():
         row = _account(member)
@@ -157,7 +157,7 @@ def add_to_team(team: str, *, member: str, person: Person | None) -> None:
 
 def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
     """Removes an account from a team. Raises PermissionDenied, NotFound, Conflict `last_admin`."""
-    may(person)
+    refuse_without_permission(person)
     with transaction.atomic():
         row = _account(member)
         _team(team).user_set.remove(row)
@@ -167,7 +167,7 @@ def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
 
 def create_team(name: str, *, members: Sequence[str], person: Person | None) -> None:
     """Creates a team with these members. Raises PermissionDenied, NotFound, InvalidInput, Conflict `name_taken`."""
-    may(person)
+    refuse_without_permission(person)
     refuse_team_name(name, where="name")
     with transaction.atomic():
         if not Group.objects.get_or_create(name=name.strip())[1]:
@@ -181,7 +181,7 @@ def change_team(team: str, change: TeamChange, *, person: Person | None) -> None
 
     Raises as `add_to_team` and `remove_from_team`, and InvalidInput for an account that is in both lists.
     """
-    may(person)
+    refuse_without_permission(person)
     if set(change.add) & set(change.remove):
         raise InvalidInput("an account cannot be both added and removed", where="remove")
     with transaction.atomic():
@@ -199,7 +199,7 @@ def remove_team(team: str, *, person: Person | None) -> None:
 
     Raises PermissionDenied, NotFound, Conflict `last_admin`.
     """
-    may(person)
+    refuse_without_permission(person)
     with transaction.atomic():
         row = _team(team)
         members, roles = row.user_set.count(), row.grants.count()
@@ -213,7 +213,7 @@ def grant_role(role_grant: RoleGrant, *, person: Person | None) -> uuid.UUID:
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict `given_already`, `sample_person`.
     """
-    may(person)
+    refuse_without_permission(person)
     if role_grant.role not in ROLES:
         raise InvalidInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
     if bool(role_grant.person) is bool(role_grant.team):
@@ -238,7 +238,7 @@ def revoke_role(grant_id: uuid.UUID, *, person: Person | None) -> None:
     Raises PermissionDenied, NotFound, and Conflict `last_admin` if this is the last grant that lets anyone administer
     the installation.
     """
-    may(person)
+    refuse_without_permission(person)
     with transaction.atomic():
         people_only = Grant.objects.select_related("person", "team", "over").filter(person__service=None)
         row = people_only.filter(pk=grant_id).first()
@@ -297,8 +297,8 @@ def _is_in(team: Group | None, user_id: int) -> bool:
 
 def refuse_team_name(name: str, *, where: str) -> None:
     """Raises InvalidInput for a name that no team can have."""
-    if not name.strip() or len(name) > LONGEST or not name.isprintable():
-        raise InvalidInput(f"a team has a name of 1 to {LONGEST} characters", where=where, code="bad_name")
+    if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidInput(f"a team has a name of 1 to {MAX_NAME_LENGTH} characters", where=where, code="bad_name")
 
 
 def has_real_clusters(group: ClusterGroup) -> bool:

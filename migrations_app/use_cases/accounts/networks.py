@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from migrations_app.clients.addresses import Network
 from migrations_app.errors import InvalidInput
 
-MOST_NETWORKS = 20
+MAX_NETWORKS = 20
 
 
 def checked_networks(texts: Sequence[str]) -> list[str]:
     """The ranges in canonical form, sorted and without duplicates; a single address is a range of one.
 
     Raises InvalidInput `bad_network` for text that is no range in CIDR notation, for host bits after the prefix, and
-    for more than MOST_NETWORKS.
+    for more than MAX_NETWORKS.
     """
-    if len(texts) > MOST_NETWORKS:
-        raise InvalidInput(f"at most {MOST_NETWORKS} networks", where="networks", code="bad_network")
+    if len(texts) > MAX_NETWORKS:
+        raise InvalidInput(f"at most {MAX_NETWORKS} networks", where="networks", code="bad_network")
     networks = {_network(text.strip()) for text in texts}
     return [
         str(network)

@@ -27,7 +27,7 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """Asymmetric signatures only: `none` and HMAC are refused."""
 CLAIMS = ("iss", "sub", "aud", "exp", "iat", "nonce")
 LEEWAY = 60
-MOST_TEAMS = 200
+MAX_TEAMS = 200
 LONGEST_NAME = 150
 
 
@@ -210,14 +210,14 @@ def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
     if (
         not isinstance(groups, list)
         or not all(isinstance(group, str) for group in groups)
-        or len(groups) > 10 * MOST_TEAMS
+        or len(groups) > 10 * MAX_TEAMS
     ):
         raise _refused("the groups of the ID token cannot be read")
     prefix = client().groups_prefix
     names = {group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
     usable = frozenset(name for name in names if name.strip() == name and name.isprintable() and 0 < len(name) <= 150)
-    if len(usable) > MOST_TEAMS:
-        raise _refused(f"more than {MOST_TEAMS} groups apply: narrow them by a prefix")
+    if len(usable) > MAX_TEAMS:
+        raise _refused(f"more than {MAX_TEAMS} groups apply: narrow them by a prefix")
     return usable
 
 

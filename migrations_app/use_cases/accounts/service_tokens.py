@@ -18,7 +18,7 @@ from migrations_app.use_cases.accounts.networks import inside
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.accounts.services import live_service
 from migrations_app.use_cases.accounts.tokens import (
-    SEEN_EVERY,
+    LAST_USED_INTERVAL,
     TokenUse,
     digest_of,
     new_secret,
@@ -29,10 +29,10 @@ from migrations_app.use_cases.audit.log import Actor, Event, record_alone, recor
 LONGEST_SERVICE_DAYS = 365
 ENDLESS_SCOPES = ("metrics", "read")
 """Scopes of a token that never expires: it can read and change nothing."""
-MOST_TOKENS = 20
+MAX_TOKENS = 20
 """Maximum number of live tokens of one service account."""
 REFUSED = "token.refused"
-REFUSED_EVERY = timedelta(minutes=1)
+MIN_REFUSAL_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ def issue_service_token(
         account = ServiceAccountRow.objects.select_for_update().get(pk=live_service(service_id).pk)
         if beyond := sorted(set(scopes) - set(account.scopes)):
             raise InvalidInput(f"the service account has no scope {beyond[0]}", where="scopes")
-        if account.tokens.filter(live_tokens()).count() >= MOST_TOKENS:
-            raise Conflict(f"at most {MOST_TOKENS} live tokens", code="too_many")
+        if account.tokens.filter(live_tokens()).count() >= MAX_TOKENS:
+            raise Conflict(f"at most {MAX_TOKENS} live tokens", code="too_many")
         row = ServiceToken.objects.create(
             account=account,
             name=name.strip(),
@@ -106,7 +106,7 @@ def authenticate(secret: str, *, address: str) -> TokenUse | None:
     if row.account.networks and not inside(address, row.account.networks):
         _refused(row, address=address, now=now)
         return None
-    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+    if row.last_used_at is None or now - row.last_used_at > LAST_USED_INTERVAL:
         ServiceToken.objects.filter(pk=row.pk).update(last_used_at=now)
     allowed = tuple(scope for scope in row.scopes if scope in row.account.scopes)
     return TokenUse(row.pk, row.account.user, allowed)
@@ -122,7 +122,7 @@ def _is_over(expires_at: datetime | None, now: datetime) -> bool:
 
 
 def _refused(row: ServiceToken, *, address: str, now: datetime) -> None:
-    if count_since(REFUSED, since=now - REFUSED_EVERY, address=address):
+    if count_since(REFUSED, since=now - MIN_REFUSAL_INTERVAL, address=address):
         return
     name = row.account.user.username
     by = Actor(name=name, method="token", id=row.account.user_id, address=address, token_id=str(row.pk))

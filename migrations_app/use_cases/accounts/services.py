@@ -27,7 +27,7 @@ from migrations_app.use_cases.audit.log import actor, record_audit_event
 PREFIX = "service:"
 """The prefix of the account's name in the audit log and as an author. No person's account may begin with it."""
 LONGEST_PURPOSE = 300
-MOST_GROUPS = 50
+MAX_GROUPS = 50
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?")
 
 
@@ -122,8 +122,8 @@ def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
         raise PermissionDenied("you cannot give a service account a role that you lack yourself")
     if rules.everywhere is bool(rules.groups):
         raise InvalidInput("choose either every cluster, or one or more groups", where="groups", code="bad_groups")
-    if len(rules.groups) > MOST_GROUPS:
-        raise InvalidInput(f"at most {MOST_GROUPS} groups", where="groups", code="bad_groups")
+    if len(rules.groups) > MAX_GROUPS:
+        raise InvalidInput(f"at most {MAX_GROUPS} groups", where="groups", code="bad_groups")
     purpose = rules.purpose.strip()
     if len(purpose) > LONGEST_PURPOSE or (purpose and not purpose.isprintable()):
         raise InvalidInput(f"at most {LONGEST_PURPOSE} printable characters", where="purpose")

@@ -19,16 +19,16 @@ from django.utils.dateparse import parse_datetime
 from migrations_app.queries.audit.log import count_since
 from migrations_app.use_cases.audit.log import Actor, Event, record, record_alone, sealed
 
-SPAN = timedelta(minutes=1)
-MOST_OF_ADDRESS = 10
-MOST = 100
-REFUSED = "sign_in.refused"
-MOST_TRIES = 50
-"""Number of wrong passwords from one address in ADDRESS_SPAN, for any names, after which each attempt waits for
-PAUSE.
+EVENT_WINDOW = timedelta(minutes=1)
+MAX_EVENTS_PER_ADDRESS = 10
+MAX_EVENTS = 100
+REFUSAL_EVENT = "sign_in.refused"
+MAX_WRONG_PASSWORDS = 50
+"""Number of wrong passwords from one address in WRONG_PASSWORD_WINDOW, for any names, after which each attempt waits
+for LOCKOUT_PAUSE.
 """
-ADDRESS_SPAN = timedelta(minutes=15)
-PAUSE = timedelta(seconds=5)
+WRONG_PASSWORD_WINDOW = timedelta(minutes=15)
+LOCKOUT_PAUSE = timedelta(seconds=5)
 
 
 def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object] | None) -> str:
@@ -42,18 +42,18 @@ def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object
 
 
 @dataclass(frozen=True, slots=True)
-class WrongTries:
+class FailedAttempts:
     """The number of wrong passwords, and the time of the newest."""
 
     count: int
     newest: datetime | None
 
 
-def failed_passwords(address: str, *, since: datetime, until: datetime) -> WrongTries:
+def failed_passwords(address: str, *, since: datetime, until: datetime) -> FailedAttempts:
     """Wrong passwords from that address, for any names."""
     rows = AccessAttempt.objects.filter(ip_address=address or None, attempt_time__range=(since, until))
     sums = rows.aggregate(count=Sum("failures_since_start"), newest=Max("attempt_time"))
-    return WrongTries(sums["count"] or 0, sums["newest"])
+    return FailedAttempts(sums["count"] or 0, sums["newest"])
 
 
 def seconds_to_wait(*, address: str) -> int:
@@ -62,38 +62,40 @@ def seconds_to_wait(*, address: str) -> int:
     An address with many wrong passwords, for any names, may try once in a few seconds.
     """
     now = timezone.now()
-    tries = failed_passwords(address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN)  # ignores a clock far ahead
-    return pause_after(tries, now=now)
+    tries = failed_passwords(
+        address, since=now - WRONG_PASSWORD_WINDOW, until=now + WRONG_PASSWORD_WINDOW
+    )  # ignores a clock far ahead
+    return seconds_left(tries, now=now)
 
 
-def pause_after(tries: WrongTries, *, now: datetime) -> int:
+def seconds_left(tries: FailedAttempts, *, now: datetime) -> int:
     """Whole seconds left of the pause after the newest wrong attempt; 0 below the limit of an address."""
-    if tries.count < MOST_TRIES or tries.newest is None:
+    if tries.count < MAX_WRONG_PASSWORDS or tries.newest is None:
         return 0
-    left = (tries.newest + PAUSE - now).total_seconds()
-    return min(math.ceil(left), PAUSE.seconds) if left > 0 else 0
+    left = (tries.newest + LOCKOUT_PAUSE - now).total_seconds()
+    return min(math.ceil(left), LOCKOUT_PAUSE.seconds) if left > 0 else 0
 
 
-def signed_in(user_id: int, name: str, *, address: str) -> int:
+def record_sign_in(user_id: int, name: str, *, address: str) -> int:
     """Records the sign-in in the transaction that creates the session. Returns the event's number."""
     actor = Actor(name=name, id=user_id, address=address)
     return record(Event(verb="sign_in.done", actor=actor, object=name, outcome="done"))
 
 
-def refused(name: str, *, address: str, locked: bool) -> int:
+def record_refusal(name: str, *, address: str, locked: bool) -> int:
     """Records a refused sign-in. Returns the event's number, or 0 when the limit per minute is reached.
 
     A name without an account may be a password typed into the wrong field, so it is stored only as an HMAC.
     """
-    since = timezone.now() - SPAN
-    of_address = MOST_OF_ADDRESS - count_since(REFUSED, since=since, address=address)
-    room = min(of_address, MOST - count_since(REFUSED, since=since))
+    since = timezone.now() - EVENT_WINDOW
+    of_address = MAX_EVENTS_PER_ADDRESS - count_since(REFUSAL_EVENT, since=since, address=address)
+    room = min(of_address, MAX_EVENTS - count_since(REFUSAL_EVENT, since=since))
     if room <= 0:
         return 0
     known = "\0" not in name and get_user_model().objects.filter(username=name).exists()
     return record_alone(
         Event(
-            verb=REFUSED,
+            verb=REFUSAL_EVENT,
             actor=Actor(name=name if known else "unknown", address=address),
             object=name if known else sealed(name),
             outcome="locked" if locked else "refused",
@@ -103,16 +105,16 @@ def refused(name: str, *, address: str, locked: bool) -> int:
 
 
 SESSION_KEY = "fresh_until"
-GOOD_FOR = timedelta(minutes=10)
+REAUTHENTICATION_LIFETIME = timedelta(minutes=10)
 
 
-def signed_in_again(by: Actor) -> str:
+def record_reauthentication(by: Actor) -> str:
     """Records a successful re-authentication. Returns its expiry as the session stores it."""
     record_alone(Event(verb="sign_in.again", actor=by, object=by.name, outcome="right"))
     return _expiry()
 
 
-def signed_in_as_sample(by: Actor) -> str:
+def record_sample_sign_in(by: Actor) -> str:
     """Records a sign-in as a sample person, who has no password, in the transaction that creates the session. It counts
     as a re-authentication: returns its expiry as the session stores it.
     """
@@ -122,12 +124,12 @@ def signed_in_as_sample(by: Actor) -> str:
 
 
 def _expiry() -> str:
-    return (timezone.now() + GOOD_FOR).isoformat()
+    return (timezone.now() + REAUTHENTICATION_LIFETIME).isoformat()
 
 
-def refused_again(by: Actor, *, locked: bool) -> None:
+def record_refused_reauthentication(by: Actor, *, locked: bool) -> None:
     """Records a wrong password at re-authentication, with the same rate limit as at sign-in (T28)."""
-    refused(by.name, address=by.address, locked=locked)
+    record_refusal(by.name, address=by.address, locked=locked)
 
 
 def fresh_until(stored: object) -> datetime | None:

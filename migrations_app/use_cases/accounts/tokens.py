@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCOPES: tuple[str, ...] = ("read", "scan", "plan", "act", "admin", "audit", "metrics")
 LONGEST_DAYS = 90
-SEEN_EVERY = timedelta(minutes=1)
+LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def authenticate(secret: str) -> TokenUse | None:
     row = live.select_related("owner").first()
     if row is None or row.expires_at <= now or not row.owner.is_active:
         return None
-    if row.last_used_at is None or now - row.last_used_at > SEEN_EVERY:
+    if row.last_used_at is None or now - row.last_used_at > LAST_USED_INTERVAL:
         ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)
     return TokenUse(row.id, row.owner, tuple(row.scopes))
 

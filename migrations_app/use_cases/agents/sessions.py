@@ -20,9 +20,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from migrations_app.clients.agents.protocol import (
+    MAX_CALLS,
+    MAX_MESSAGE,
     MEDIA,
-    MOST_CALLS,
-    MOST_MESSAGE,
     PROTOCOL,
     SESSION_HEADER,
     AgentBegin,
@@ -44,21 +44,21 @@ from migrations_app.use_cases.audit.log import Actor, acting_as, record_audit_ev
 
 MEDIA_TYPE: Final = MEDIA
 SESSION_FIELD: Final = SESSION_HEADER
-LONGEST_MESSAGE: Final = MOST_MESSAGE
-LONGEST_HOLD: Final = 5.0
+LONGEST_MESSAGE: Final = MAX_MESSAGE
+MAX_HOLD_SECONDS: Final = 5.0
 """Maximum seconds that a poll is held; a web process that is told to stop waits for it."""
-HELD: Final = threading.BoundedSemaphore(3)
+HOLD_SLOTS: Final = threading.BoundedSemaphore(3)
 """The polls that one web process may hold; further polls are answered at once, so that pages keep their threads."""
-POLLED_AGAIN: Final = 1.0
+NEXT_POLL_SECONDS: Final = 1.0
 """Seconds until the next poll of an agent whose poll was not held."""
-NOTED_EVERY: Final = 5.0
+HEARTBEAT_STORE_SECONDS: Final = 5.0
 """Minimum seconds between two heartbeats that are stored in the row; at least three are stored before an agent counts
 as lost.
 """
-REFUSED: Final = "agent.refused"
-REFUSED_EVERY: Final = timedelta(minutes=1)
+REFUSAL_EVENT: Final = "agent.refused"
+MIN_REFUSAL_INTERVAL: Final = timedelta(minutes=1)
 """Minimum time between two recorded refusals of one token, for any reasons."""
-OPENED_EVERY: Final = timedelta(seconds=5)
+MIN_SESSION_INTERVAL: Final = timedelta(seconds=5)
 """Minimum time between two sessions of one token, so that its holder cannot fill the audit log."""
 _LONGEST_NONCE: Final = 64
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -88,30 +88,34 @@ def hello(message: AgentMessage) -> bytes:
             spoken = agent_hello.protocol
             words = f"this server speaks protocol {PROTOCOL}, and the agent {spoken}: install the server's release"
             _refuse(row, "agent_version", words=words)
-        if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
+        if row.session and (_is_recent(row) or mailbox_of(row).live_session() == row.session):
             words = "another agent with this token is connected; try again when it has disconnected"
             _refuse(row, "agent_elsewhere", words=words)
-        if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
+        if (
+            row.connected_at
+            and row.made_at < row.connected_at
+            and timezone.now() - row.connected_at < MIN_SESSION_INTERVAL
+        ):
             raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")
         return packed(AgentWelcome(_open_session(row, agent_hello, address=message.address)))
 
 
 def poll(message: AgentMessage) -> bytes:
     """The waiting calls; held for a moment if there are none. Raises Conflict `agent_session`."""
-    room = min(_read(message, AgentPoll).room, MOST_CALLS)
+    room = min(_read(message, AgentPoll).room, MAX_CALLS)
     _store_heartbeat(message)
     mailbox = mailbox_of(message.agent)
     if room <= 0:
-        return packed(AgentCalls(wait=POLLED_AGAIN))
-    if not HELD.acquire(blocking=False):
+        return packed(AgentCalls(wait=NEXT_POLL_SECONDS))
+    if not HOLD_SLOTS.acquire(blocking=False):
         agent_calls = mailbox.take(room, seconds=0)
-        return packed(AgentCalls(agent_calls, wait=0.0 if agent_calls else POLLED_AGAIN))
+        return packed(AgentCalls(agent_calls, wait=0.0 if agent_calls else NEXT_POLL_SECONDS))
     try:
         if not connection.in_atomic_block:
             connection.close()  # other requests need the connection meanwhile
-        return packed(AgentCalls(mailbox.take(room, seconds=min(LONGEST_HOLD, seconds_until_lost() / 3))))
+        return packed(AgentCalls(mailbox.take(room, seconds=min(MAX_HOLD_SECONDS, seconds_until_lost() / 3))))
     finally:
-        HELD.release()
+        HOLD_SLOTS.release()
 
 
 def begin(message: AgentMessage) -> bytes:
@@ -147,7 +151,7 @@ def bye(message: AgentMessage) -> bytes:
         ended = ClusterAgent.objects.filter(pk=message.agent.pk, session=message.session).update(session="")
         if ended:
             record_audit_event("agent.left", message.agent.cluster.name, cluster_id=message.agent.cluster_id)
-    mailbox_of(message.agent).silence()
+    mailbox_of(message.agent).end_session()
     return b""
 
 
@@ -196,8 +200,8 @@ def _open_session(row: ClusterAgent, agent_hello: AgentHello, *, address: str) -
         waits.update(next_due_at=now)
         record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **columns)
     mailbox = mailbox_of(row)
-    mailbox.silence()
-    mailbox.hear(session, seconds=seconds_until_lost())
+    mailbox.end_session()
+    mailbox.record_heartbeat(session, seconds=seconds_until_lost())
     return session
 
 
@@ -215,11 +219,11 @@ def _server(agent_hello: AgentHello) -> str:
 def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
     """Records the refusal, at most once a minute, and raises Conflict with that code."""
     now = timezone.now()
-    if row.refused_at is None or now - row.refused_at > REFUSED_EVERY:
+    if row.refused_at is None or now - row.refused_at > MIN_REFUSAL_INTERVAL:
         with transaction.atomic():
             first = ClusterAgent.objects.filter(pk=row.pk, refused_at=row.refused_at)
             if first.update(refused_at=now, refused_code=code):
-                record_audit_event(REFUSED, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
+                record_audit_event(REFUSAL_EVENT, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
     elif row.refused_code != code:
         ClusterAgent.objects.filter(pk=row.pk).update(refused_code=code)  # for the page, which shows the newest code
     raise Conflict(words, code=code)
@@ -229,11 +233,11 @@ def _store_heartbeat(message: AgentMessage) -> None:
     """Stores the heartbeat. Raises Conflict `agent_session`."""
     _require_session(message)
     row, now = message.agent, timezone.now()
-    often = timedelta(seconds=min(NOTED_EVERY, seconds_until_lost() / 3))
+    often = timedelta(seconds=min(HEARTBEAT_STORE_SECONDS, seconds_until_lost() / 3))
     if row.heard_at is None or now - row.heard_at > often:
         # Stored in the database first, so that an agent keeps its session while the broker is down.
         ClusterAgent.objects.filter(pk=row.pk, session=message.session).update(heard_at=now)
-    mailbox_of(message.agent).hear(message.session, seconds=seconds_until_lost())
+    mailbox_of(message.agent).record_heartbeat(message.session, seconds=seconds_until_lost())
 
 
 def _require_session(message: AgentMessage) -> None:
@@ -243,7 +247,7 @@ def _require_session(message: AgentMessage) -> None:
 
 def _read(message: AgentMessage, kind: type[M]) -> M:
     try:
-        if len(message.body) > MOST_MESSAGE:
+        if len(message.body) > MAX_MESSAGE:
             raise InvalidResponse("the message is larger than the limit")
         return unpacked(message.body, kind)
     except InvalidResponse as wrong:

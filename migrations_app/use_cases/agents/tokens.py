@@ -15,7 +15,7 @@ from migrations_app.errors import InvalidInput, NotFound, ReadError
 from migrations_app.models.cluster import Cluster, ClusterAgent
 from migrations_app.use_cases.accounts.tokens import digest_of, new_secret
 from migrations_app.use_cases.audit.log import record_audit_event, token_mark
-from migrations_app.use_cases.clusters.registration import Details, found_cluster, new_row, stored
+from migrations_app.use_cases.clusters.registration import Details, new_row, require_cluster, save_new
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import keys
@@ -32,8 +32,8 @@ class AgentSecret:
 def register_agent(details: Details) -> AgentSecret:
     """Registers a cluster whose agent is not installed yet. Raises InvalidInput, and Conflict for a taken name."""
     with transaction.atomic():
-        cluster = stored(new_row(details, source=Cluster.Source.AGENT), None)
-        return _issue(found_cluster(cluster), by=details.by)
+        cluster = save_new(new_row(details, source=Cluster.Source.AGENT), None)
+        return _issue(require_cluster(cluster), by=details.by)
 
 
 def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
@@ -42,7 +42,7 @@ def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
     The plans of the cluster expire and a running rollout pauses (A05). Raises NotFound, and InvalidInput for a cluster
     of another source.
     """
-    cluster = found_cluster(cluster_id)
+    cluster = require_cluster(cluster_id)
     if cluster.source != Cluster.Source.AGENT:
         raise InvalidInput(
             f"this cluster is not reached by an agent; its source is {cluster.source}", code="no_agent_here"
@@ -81,7 +81,7 @@ def mailbox_of(row: ClusterAgent) -> AgentMailbox:
 def _silence(row: ClusterAgent) -> None:
     """Tells waiting workers that the session is over; without a broker no worker waits."""
     with suppress(ReadError):
-        mailbox_of(row).silence()
+        mailbox_of(row).end_session()
 
 
 def _issue(cluster: Cluster, *, by: str) -> AgentSecret:

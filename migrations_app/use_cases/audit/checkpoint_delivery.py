@@ -19,8 +19,8 @@ from migrations_app.use_cases.runtime.connections import network_policy
 log = logging.getLogger(__name__)
 NEWS = timedelta(seconds=60)
 BATCH = 200
-BATCHES = 20
-CLAIM = timedelta(seconds=10)
+MAX_BATCHES = 20
+CLAIM_DURATION = timedelta(seconds=10)
 """How long a worker claims a sink: longer than one delivery may take, so that a dead worker does not block it
 longer.
 """
@@ -50,7 +50,7 @@ def deliver(target: str) -> int:
     """
     AuditSink.objects.bulk_create([AuditSink(target=target)], ignore_conflicts=True)
     total = 0
-    for _ in range(BATCHES):
+    for _ in range(MAX_BATCHES):
         if not _claim_sink(target):
             return total
         count = _deliver(AuditSink.objects.get(target=target))
@@ -62,7 +62,7 @@ def deliver(target: str) -> int:
 
 def _claim_sink(target: str) -> bool:
     free = Q(busy_until=None) | Q(busy_until__lt=Now())
-    return bool(AuditSink.objects.filter(free, target=target).update(busy_until=Now() + CLAIM))
+    return bool(AuditSink.objects.filter(free, target=target).update(busy_until=Now() + CLAIM_DURATION))
 
 
 def _deliver(sink: AuditSink) -> int:

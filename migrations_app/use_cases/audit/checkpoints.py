@@ -14,7 +14,7 @@ from migrations_app.audit_verify import SIGNED, checkpoint_line, key_id, to_sign
 from migrations_app.errors import InvalidSetting
 from migrations_app.models.checkpoint import Checkpoint
 
-EVERY = 100
+EVENTS_PER_CHECKPOINT = 100
 STARTS = frozenset(("rollout.running", "rollout.rolling_back"))
 ENDS = frozenset(
     f"rollout.{state}" for state in ("paused", "succeeded", "failed", "aborted", "rolled_back", "needs_attention")
@@ -27,7 +27,7 @@ def due(seq: int, verb: str) -> str:
         return Checkpoint.Why.START
     if verb in ENDS:
         return Checkpoint.Why.END
-    return Checkpoint.Why.COUNT if seq % EVERY == 0 else ""
+    return Checkpoint.Why.COUNT if seq % EVENTS_PER_CHECKPOINT == 0 else ""
 
 
 def sign(seq: int, hash_of_event: str, *, why: str) -> bool:

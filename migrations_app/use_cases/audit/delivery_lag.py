@@ -9,8 +9,8 @@ from django.utils import timezone
 from migrations_app.models.checkpoint import AuditSink
 from migrations_app.queries.audit.log import head_seq, moment_of
 
-MOST_EVENTS = 1000
-LONGEST = timedelta(seconds=300)
+MAX_EVENTS = 1000
+MAX_LAG = timedelta(seconds=300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Lag:
 
     @property
     def blocks(self) -> bool:
-        return self.behind > MOST_EVENTS or (self.since is not None and timezone.now() - self.since > LONGEST)
+        return self.behind > MAX_EVENTS or (self.since is not None and timezone.now() - self.since > MAX_LAG)
 
 
 def delivery_lags() -> tuple[Lag, ...]:

@@ -21,14 +21,14 @@ from django.utils.crypto import salted_hmac
 from migrations_app.audit_verify import FIELDS, hash_of
 from migrations_app.errors import Conflict
 from migrations_app.models.audit import AuditEvent, AuditHead
-from migrations_app.redaction import is_secret_name, replace
+from migrations_app.redaction import is_secret_name, replace_secrets
 from migrations_app.use_cases.audit import checkpoints, delivery_lag
 
-LONGEST = 4000
+MAX_TEXT_LENGTH = 4000
 """Maximum length of one text in a detail, in characters."""
-MOST = 200
+MAX_MEMBERS = 200
 """Maximum number of members of one list or object in a detail."""
-DEEPEST = 8
+MAX_DEPTH = 8
 SALT = "karpdash.audit"
 
 
@@ -45,7 +45,7 @@ def encoded(text: str) -> str:
 
 def guarded(text: str) -> str:
     """The text with everything that looks like a secret replaced by its HMAC."""
-    return replace(text, sealed)
+    return replace_secrets(text, sealed)
 
 
 def sealed(value: str) -> str:
@@ -55,13 +55,13 @@ def sealed(value: str) -> str:
 
 
 def _clean(value: Any, *, key: str, depth: int) -> Any:  # noqa: ANN401 - any JSON goes in and comes out
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return "(deeper than is kept)"
     if isinstance(value, dict):
-        members = list(value.items())[:MOST]
+        members = list(value.items())[:MAX_MEMBERS]
         return {guarded(str(name))[:200]: _clean(each, key=str(name), depth=depth + 1) for name, each in members}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_clean(each, key=key, depth=depth + 1) for each in list(value)[:MOST]]
+        return [_clean(each, key=key, depth=depth + 1) for each in list(value)[:MAX_MEMBERS]]
     return _plain(value, key=key)
 
 
@@ -73,7 +73,7 @@ def _plain(value: Any, *, key: str) -> Any:  # noqa: ANN401 - as above
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     text = guarded(str(value))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} (cut, {len(text)} characters)"
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[:MAX_TEXT_LENGTH]} (cut, {len(text)} characters)"
 
 
 __all__ = ["FIELDS", "WORKER", "Actor", "Event", "assert_writable", "encoded", "hash_of", "record", "record_alone"]

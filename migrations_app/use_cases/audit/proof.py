@@ -14,7 +14,7 @@ from migrations_app.queries.visibility import ALL, visibility_scope
 from migrations_app.use_cases.audit import checkpoints
 from migrations_app.use_cases.audit.delivery_lag import Lag, delivery_lags
 
-NEWEST = 1000
+MAX_VERIFIED_EVENTS = 1000
 """Maximum number of events that the page verifies on each view."""
 
 
@@ -43,8 +43,8 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
 def status() -> ChainStatus:
     """The state of the log.
 
-    Verifies the events since the newest checkpoint, at most NEWEST. All events are read, independent of what the caller
-    may see, because a selection would have gaps.
+    Verifies the events since the newest checkpoint, at most MAX_VERIFIED_EVENTS. All events are read, independent
+    of what the caller may see, because a selection would have gaps.
     """
     with visibility_scope(ALL):
         return _status()
@@ -53,7 +53,7 @@ def status() -> ChainStatus:
 def _status() -> ChainStatus:
     end = head()
     sealed = Checkpoint.objects.filter(seq__lte=end.seq).order_by("-seq").first()
-    since = max(1, sealed.seq if sealed else 1, end.seq - NEWEST + 1)
+    since = max(1, sealed.seq if sealed else 1, end.seq - MAX_VERIFIED_EVENTS + 1)
     lines = export_lines(AuditFilters(first=since, last=end.seq)) if end.seq else iter(())
     signed_lines = [checkpoints.line(sealed)] if sealed else []
     return ChainStatus(

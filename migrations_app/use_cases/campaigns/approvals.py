@@ -51,7 +51,9 @@ def request_campaign_approval(
     return loaded.row
 
 
-def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Campaign:
+def approve_campaign(
+    campaign_id: uuid.UUID, person: Person, *, approval_request: ApprovalRequest, by: Actor
+) -> Campaign:
     """Records one approval; for a paused campaign, too, if an approval was withdrawn.
 
     Raises PermissionDenied, InvalidInput for a missing name, Conflict for another digest or an expired campaign.
@@ -67,23 +69,23 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
         scoped_person = person_over_clusters(person, loaded.clusters)
         author = row.author_id or 0
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
-        _refuse_other_plan(row, yes)
-        accepted = _accepted_checks(loaded, yes)
+        _refuse_other_plan(row, approval_request)
+        accepted = _accepted_checks(loaded, approval_request)
         try:
             with transaction.atomic():
                 CampaignApproval.objects.create(
                     campaign=row,
                     approver_id=person.id,
                     approver_name=person.name,
-                    digest=yes.digest,
-                    nonce=yes.nonce,
+                    digest=approval_request.digest,
+                    nonce=approval_request.nonce,
                     step_up=person.fresh_until is not None and person.fresh_until > now,
-                    reason=yes.reason[:2000],
+                    reason=approval_request.reason[:2000],
                 )
         except IntegrityError:
             raise Conflict("you have approved this campaign already", code="approved_already") from None
         detail = {"accepted": accepted} if accepted else {}
-        event = CampaignEvent(verb="campaign.yes", by=by, code="yes", words=yes.reason, detail=detail)
+        event = CampaignEvent(verb="campaign.yes", by=by, code="yes", words=approval_request.reason, detail=detail)
         enough = len(campaign_approvals_valid(row, loaded.clusters)) >= campaign_approvals_needed(row, loaded.clusters)
         store_campaign(loaded, row.state, event=event)  # type: ignore[arg-type]  # the column's choices are the states
         if enough and row.state == "awaiting_approval":
@@ -91,12 +93,12 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
     return loaded.row
 
 
-def _accepted_checks(loaded: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
+def _accepted_checks(loaded: LoadedCampaign, approval_request: ApprovalRequest) -> list[str]:
     """The ids of the checks that the approver has to accept. Raises InvalidInput `not_accepted` if one of them is
     missing.
     """
     check_ids = loaded.plan.accepted
-    if left := sorted(set(check_ids) - set(yes.accepted)):
+    if left := sorted(set(check_ids) - set(approval_request.accepted)):
         words = f"these warnings have to be accepted one by one: {', '.join(left)}"
         raise InvalidInput(words, where="accepted", code="not_accepted")
     return list(check_ids)
@@ -172,10 +174,10 @@ def refuse_unless_in_state(loaded: LoadedCampaign, state: str) -> None:
         raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")
 
 
-def _refuse_other_plan(row: Campaign, yes: ApprovalRequest) -> None:
-    if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
+def _refuse_other_plan(row: Campaign, approval_request: ApprovalRequest) -> None:
+    if not secrets.compare_digest(approval_request.digest.encode(), row.digest.encode()):
         raise Conflict("the campaign has changed since this page was loaded", code="digest_moved")
-    if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
+    if not secrets.compare_digest(approval_request.nonce.encode(), row.nonce.encode()):
         raise Conflict("this form is stale; reload the page", code="nonce_moved")
-    if row.risk in TYPED and yes.typed != row.name:
+    if row.risk in TYPED and approval_request.typed != row.name:
         raise InvalidInput("type the campaign's name as it is shown above", where="typed", code="name_not_typed")

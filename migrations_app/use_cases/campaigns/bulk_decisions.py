@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.queries.campaigns.pending_decisions import MOST_ON_A_PAGE, WaitingDecision, waiting_in
+from migrations_app.queries.campaigns.pending_decisions import MAX_ON_A_PAGE, WaitingDecision, waiting_in
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns.transitions import CampaignEvent, load_campaign, note_campaign
 from migrations_app.use_cases.journeys import steps
@@ -52,8 +52,8 @@ def decide_together(
     if person.method != "session":
         raise PermissionDenied("only a person can decide, in the browser", code="person_needed")
     chosen = tuple(dict.fromkeys(request.keys))
-    if not chosen or len(chosen) > MOST_ON_A_PAGE:
-        raise InvalidInput(f"choose 1 to {MOST_ON_A_PAGE}", where="decisions", code="out_of_range")
+    if not chosen or len(chosen) > MAX_ON_A_PAGE:
+        raise InvalidInput(f"choose 1 to {MAX_ON_A_PAGE}", where="decisions", code="out_of_range")
     loaded = load_campaign(campaign_id)
     waiting = {decision.key: decision for decision in waiting_in(campaign_id)}
     if loaded.row.name != request.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
@@ -87,10 +87,10 @@ def _approve(decision: WaitingDecision, person: Person, *, request: TogetherRequ
         return
     accepted = request.accepted.get(str(decision.rollout), ())
     # The person typed the campaign's name, once for all plans; the approval needs the cluster's name.
-    yes = ApprovalRequest(
+    approval_request = ApprovalRequest(
         digest=decision.digest, nonce=decision.nonce, accepted=accepted, reason=request.note, typed=decision.cluster
     )
-    approvals.approve(decision.rollout, person, yes=yes, by=by)
+    approvals.approve(decision.rollout, person, approval_request=approval_request, by=by)
 
 
 def _carry_out(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:

@@ -10,7 +10,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.use_cases.campaigns.transitions import LoadedCampaign
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def claim(loaded: LoadedCampaign) -> None:
@@ -26,7 +26,7 @@ def claim(loaded: LoadedCampaign) -> None:
     others = claimed.exclude(campaign=loaded.row)
     if count := others.count():
         seen = others.filter(cluster_id__in=visible_clusters().values("pk")).order_by("cluster_name")
-        names = list(seen.values_list("cluster_name", flat=True)[:MOST_NAMED])
+        names = list(seen.values_list("cluster_name", flat=True)[:MAX_NAMED])
         rest = f"{count - len(names)} more" if names else f"{count} of the clusters"
         listed = [*names, *([rest] if count > len(names) else [])]
         raise Conflict(f"another campaign has {', '.join(listed)}", code="campaign_holds")

@@ -20,7 +20,7 @@ from migrations_app.use_cases.accounts.rights import person_over_clusters, refus
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.campaigns.requests import (
     LONGEST_CAMPAIGN_NAME,
-    MOST_CLUSTERS,
+    MAX_CLUSTERS,
     CampaignRequest,
     checked_recipe,
 )
@@ -44,11 +44,11 @@ def draft_campaign(request: CampaignRequest, *, person: Person, by: Actor) -> uu
     name = request.name.strip()
     if not name or len(name) > LONGEST_CAMPAIGN_NAME or not name.isprintable():
         raise InvalidInput(f"a name of 1 to {LONGEST_CAMPAIGN_NAME} printable characters is needed", where="name")
-    clusters = list(chosen(recipe.selection, person=person)[: MOST_CLUSTERS + 1])
+    clusters = list(chosen(recipe.selection, person=person)[: MAX_CLUSTERS + 1])
     if not clusters:
         raise InvalidInput("no cluster that you may operate is chosen", where="selection", code="no_clusters")
-    if len(clusters) > MOST_CLUSTERS:
-        raise InvalidInput(f"at most {MOST_CLUSTERS} clusters", where="selection", code="too_many")
+    if len(clusters) > MAX_CLUSTERS:
+        raise InvalidInput(f"at most {MAX_CLUSTERS} clusters", where="selection", code="too_many")
     refuse_person(may_prepare(person_over_clusters(person, [cluster.pk for cluster in clusters])))
     now = timezone.now()
     with transaction.atomic():

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Person, may_start, may_stop
-from migrations_app.campaigns.campaign_preview import PREVIEWER
+from migrations_app.campaigns.campaign_preview import PREVIEWER_VERSION
 from migrations_app.campaigns.states import UNSTARTED
 from migrations_app.errors import Conflict
 from migrations_app.models.campaign import Campaign, CampaignMember
@@ -30,7 +30,7 @@ from migrations_app.use_cases.journeys.lifecycle import starter_columns
 from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 
 QUIET_CAMPAIGN: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
-AT_ONCE = 200
+MAX_EXPIRED_PER_SWEEP = 200
 
 
 def start_campaign(
@@ -50,7 +50,7 @@ def start_campaign(
         if loaded.row.state != "approved":
             raise Conflict(f"a campaign that is {loaded.row.state.replace('_', ' ')} cannot be started", code="moved")
         refuse_expired_campaign(loaded.row)
-        if loaded.plan.previewer != PREVIEWER:
+        if loaded.plan.previewer != PREVIEWER_VERSION:
             raise Conflict("the campaign was made by another release of karpdash; create a new one", code="expired")
         refuse_changes()
         refuse_unapproved(loaded, person)
@@ -121,7 +121,7 @@ def expire_campaigns() -> int:
     alone.
     """
     old = Campaign.objects.filter(state__in=sorted(UNSTARTED), expires_at__lte=timezone.now()).order_by("expires_at")
-    return sum(_expire(pk) for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+    return sum(_expire(pk) for pk in old.values_list("pk", flat=True)[:MAX_EXPIRED_PER_SWEEP])
 
 
 def halt_campaign(loaded: LoadedCampaign, code: str, *, words: str = "", about: str = "") -> None:

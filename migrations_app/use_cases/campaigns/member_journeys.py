@@ -36,7 +36,7 @@ from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
 CLUSTER = "{cluster}"
 """A placeholder in parameters for the registered name of the cluster."""
-COVERS_FOR = timedelta(days=30)
+COVER_LIFETIME = timedelta(days=30)
 """How long after its start the approval of a campaign covers journeys."""
 PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
 """Refusals that pass without a person: another rollout or journey of the cluster, a change window."""
@@ -114,7 +114,7 @@ def differences_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: J
     if cluster is None or (cluster.kube_system_uid, cluster.ca_digest) != (preview.uid, preview.ca):
         codes.append("other_cluster")
     began = loaded.row.started_at
-    if began is None or timezone.now() - began >= COVERS_FOR:
+    if began is None or timezone.now() - began >= COVER_LIFETIME:
         codes.append("approval_old")
     return tuple(codes)
 

@@ -39,15 +39,15 @@ class CampaignWorkToEnqueue:
     again: bool = False
 
 
-def make_campaign_move(loaded: LoadedCampaign, move: CampaignMove, *, woken: CampaignWorkToEnqueue) -> None:
+def make_campaign_move(loaded: LoadedCampaign, move: CampaignMove, *, to_enqueue: CampaignWorkToEnqueue) -> None:
     """Makes one move. Raises Conflict `moved` if the campaign changed meanwhile; the caller then reads it again."""
     if move.do in ("halt", "open", "complete", "wait"):
-        _make_campaign_wide_move(loaded, move, woken=woken)
+        _make_campaign_wide_move(loaded, move, to_enqueue=to_enqueue)
         return
     member = loaded.member(int(move.member))
     if move.do in ("prepare", "next_hop", "cover", "ask", "start", "resume"):
         try:
-            _begin(loaded, member, move=move, woken=woken)
+            _begin(loaded, member, move=move, to_enqueue=to_enqueue)
         except Conflict as refused:
             _handle_refusal(loaded, member, code=refused.code, words=refused.message)
         except PermissionDenied as refused:
@@ -56,10 +56,10 @@ def make_campaign_move(loaded: LoadedCampaign, move: CampaignMove, *, woken: Cam
             _handle_refusal(loaded, member, code=wrong.code, words=str(wrong))
         return
     _store_member_move(loaded, member, move=move)
-    woken.again |= move.do == "finish"
+    to_enqueue.again |= move.do == "finish"
 
 
-def _make_campaign_wide_move(loaded: LoadedCampaign, move: CampaignMove, *, woken: CampaignWorkToEnqueue) -> None:
+def _make_campaign_wide_move(loaded: LoadedCampaign, move: CampaignMove, *, to_enqueue: CampaignWorkToEnqueue) -> None:
     row = loaded.row
     if move.do == "halt":
         _pause_campaign(loaded, move.code, about=loaded.member(int(move.member)) if move.member else None)
@@ -69,7 +69,7 @@ def _make_campaign_wide_move(loaded: LoadedCampaign, move: CampaignMove, *, woke
             store_campaign(loaded, "running", event=event, wait_code="", needs_person=False)
             CampaignWave.objects.filter(campaign=row, number=move.wave).update(opened_at=timezone.now())
         transitions.reached("after_open")
-        woken.again = True
+        to_enqueue.again = True
     elif move.do == "complete":
         _complete(loaded, code=move.code)
     elif (row.wait_code, row.needs_person) != (move.code, move.person):
@@ -103,11 +103,13 @@ def _pause_campaign(loaded: LoadedCampaign, code: str, *, words: str = "", about
     transitions.reached("after_halt")
 
 
-def _begin(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, woken: CampaignWorkToEnqueue) -> None:
+def _begin(
+    loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, to_enqueue: CampaignWorkToEnqueue
+) -> None:
     """Drafts, covers, starts or resumes the journey of a cluster, or requests its approval."""
     row = member.journey
     if move.do in ("prepare", "next_hop"):
-        woken.journeys.append(_draft_hop(loaded, member))
+        to_enqueue.journeys.append(_draft_hop(loaded, member))
     elif row is not None and move.do in ("cover", "ask"):
         covered = move.do == "cover"
         with transaction.atomic():
@@ -121,9 +123,9 @@ def _begin(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove
             then = "asking" if waits or not covered else "preparing"
             store_member(loaded, member, then=then, event=event, covered=covered, cause_code=code)  # type: ignore[arg-type]  # one of the states
         transitions.reached("after_cover")
-        woken.again = True
+        to_enqueue.again = True
     elif row is not None and move.do == "resume":
-        _resume(loaded, member, woken=woken)
+        _resume(loaded, member, to_enqueue=to_enqueue)
     elif row is not None:
         with transaction.atomic():
             lock_campaign(loaded)
@@ -131,10 +133,10 @@ def _begin(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove
             event = CampaignEvent(verb="campaign.member_started", by=WORKER, detail={"journey": str(row.pk)})
             store_member(loaded, member, then="running", event=event, cause_code="", cause="")
         transitions.reached("after_start")
-        woken.journeys.append(row.pk)
+        to_enqueue.journeys.append(row.pk)
 
 
-def _resume(loaded: LoadedCampaign, member: CampaignMember, *, woken: CampaignWorkToEnqueue) -> None:
+def _resume(loaded: LoadedCampaign, member: CampaignMember, *, to_enqueue: CampaignWorkToEnqueue) -> None:
     """Resumes a journey that could not be resumed with its campaign because of a change window or another rollout."""
     row = loaded.row
     if member.cluster_id is None:
@@ -146,7 +148,7 @@ def _resume(loaded: LoadedCampaign, member: CampaignMember, *, woken: CampaignWo
             event = CampaignEvent(verb="campaign.member_resumed", by=WORKER)
             store_member(loaded, member, then=member.state, event=event, paused_with=False)  # type: ignore[arg-type]  # one of the states
     if member.journey_id is not None and not member.paused_with:
-        woken.journeys.append(member.journey_id)
+        to_enqueue.journeys.append(member.journey_id)
 
 
 def _handle_refusal(loaded: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:

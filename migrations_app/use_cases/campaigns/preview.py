@@ -40,7 +40,7 @@ from migrations_app.use_cases.campaigns.transitions import (
 )
 from migrations_app.use_cases.journeys.preview import permitted_choices
 
-SCAN_OLD = timedelta(hours=24)
+MAX_SCAN_AGE = timedelta(hours=24)
 """A cluster whose newest scan is older cannot join the campaign."""
 
 
@@ -143,7 +143,7 @@ def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
         return "other_cluster"
     if cluster.failures >= UNREACHABLE_AFTER:
         return "unreachable"
-    if timezone.now() - cluster.latest.scanned_at > SCAN_OLD:
+    if timezone.now() - cluster.latest.scanned_at > MAX_SCAN_AGE:
         return "scan_old"
     every = registrations_of(cluster.pk)
     if _is_claimed(every, campaign=member.campaign):

@@ -14,10 +14,10 @@ from migrations_app.karpenter.hops import HOPS
 from migrations_app.karpenter.versions import parse, parse_minor
 from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
 from migrations_app.use_cases.rollouts.drafts import checked
-from migrations_app.use_cases.rollouts.policies import MOST_WINDOWS, checked_window
+from migrations_app.use_cases.rollouts.policies import MAX_WINDOWS, checked_window
 
-MOST_CLUSTERS = 1000
-MOST_WAVES = 20
+MAX_CLUSTERS = 1000
+MAX_WAVES = 20
 LONGEST_CAMPAIGN_NAME, LONGEST_NOTE = 120, 2000
 
 
@@ -53,20 +53,20 @@ def checked_recipe(request: CampaignRequest) -> Recipe:
         raise InvalidInput("name a hop, a release or a minor, such as 1.0", where="to", code="bad_parameter")
     _within("soak_seconds", request.soak_seconds, most=LONGEST_SOAK)
     _within("gates", request.gates.soak_seconds, most=LONGEST_GATE_SOAK)
-    _within("gates", request.gates.most_stops, most=MOST_CLUSTERS)
+    _within("gates", request.gates.most_stops, most=MAX_CLUSTERS)
     if request.gates.person not in PERSON_GATES:
         raise InvalidInput("never, first or every", where="gates", code="bad_parameter")
     for most in (request.limits.at_once, request.limits.per_region, request.limits.per_environment):
-        _within("limits", most, most=MOST_CLUSTERS)
+        _within("limits", most, most=MAX_CLUSTERS)
     if request.limits.at_once < 1:
         raise InvalidInput("at least 1 at once", where="limits", code="out_of_range")
-    if not request.waves or len(request.waves) > MOST_WAVES:
-        raise InvalidInput(f"1 to {MOST_WAVES} waves", where="waves", code="out_of_range")
+    if not request.waves or len(request.waves) > MAX_WAVES:
+        raise InvalidInput(f"1 to {MAX_WAVES} waves", where="waves", code="out_of_range")
     for size in request.waves:
-        _within("waves", size, most=MOST_CLUSTERS)
+        _within("waves", size, most=MAX_CLUSTERS)
     _refuse_settled(request)
-    if len(request.windows) > MOST_WINDOWS:
-        raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
+    if len(request.windows) > MAX_WINDOWS:
+        raise InvalidInput(f"at most {MAX_WINDOWS} windows", where="windows", code="too_many")
     return Recipe(
         selection=request.selection,
         to=request.to,

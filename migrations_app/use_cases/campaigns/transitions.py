@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from migrations_app.campaigns.campaign_preview import CampaignPlan, MemberPreview
 from migrations_app.campaigns.recipe import Recipe
-from migrations_app.campaigns.states import MAY_FOLLOW, MEMBER_MAY_FOLLOW, CampaignState, MemberState
+from migrations_app.campaigns.states import CAMPAIGN_TRANSITIONS, MEMBER_TRANSITIONS, CampaignState, MemberState
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
 from migrations_app.models.rollout import Outbox
@@ -127,7 +127,7 @@ def store_campaign(loaded: LoadedCampaign, then: CampaignState, *, event: Campai
     Raises Conflict `moved` if the campaign changed since it was read, or the change is not allowed.
     """
     row, before = loaded.row, loaded.row.state
-    if then != before and then not in MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
+    if then != before and then not in CAMPAIGN_TRANSITIONS[before]:  # type: ignore[index]  # the column's choices are the states
         raise Conflict(f"a campaign that is {_state_text(before)} cannot become {_state_text(then)}", code="moved")
     reached("before_store")
     changed = {"state": then, "version": row.version + 1, "changed_at": timezone.now(), **columns}
@@ -135,7 +135,7 @@ def store_campaign(loaded: LoadedCampaign, then: CampaignState, *, event: Campai
         if not Campaign.objects.filter(pk=row.pk, state=before, version=row.version).update(**changed):
             raise Conflict("the campaign was changed meanwhile", code="moved")
         _record(row, event, detail={"from": before, "to": then})
-        if then not in ("draft", "previewed") and not MAY_FOLLOW[then]:
+        if then not in ("draft", "previewed") and not CAMPAIGN_TRANSITIONS[then]:
             CampaignMember.objects.filter(campaign=row, claims=True).update(claims=False)
     for name, value in changed.items():
         setattr(row, name, value)
@@ -150,7 +150,7 @@ def store_member(
     Raises Conflict `moved` if the campaign or the member changed since, or the change is not allowed.
     """
     before = member.state
-    if then != before and then not in MEMBER_MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
+    if then != before and then not in MEMBER_TRANSITIONS[before]:  # type: ignore[index]  # the column's choices are the states
         raise Conflict(f"a cluster that is {before} cannot become {then}", code="moved")
     reached("before_member")
     now = timezone.now()

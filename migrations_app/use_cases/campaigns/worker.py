@@ -17,48 +17,48 @@ from migrations_app.campaigns.next_moves import (
 )
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.campaign import Campaign, CampaignMember
+from migrations_app.use_cases.campaigns.campaign_facts import campaign_facts
 from migrations_app.use_cases.campaigns.moves import CampaignWorkToEnqueue, make_campaign_move
 from migrations_app.use_cases.campaigns.preview import compose_campaign
-from migrations_app.use_cases.campaigns.reading import campaign_seen
 from migrations_app.use_cases.campaigns.transitions import (
     load_campaign,
 )
 
 log = logging.getLogger(__name__)
-MOST_ENQUEUED = 100
-PREVIEWED_AGAIN = timedelta(minutes=1)
+MAX_ENQUEUED = 100
+PREVIEW_LOST_AFTER = timedelta(minutes=1)
 """After this time the messages of a draft count as lost, and are sent again."""
 
 
 def advance_campaign(campaign_id: uuid.UUID) -> CampaignWorkToEnqueue:
     """Makes the moves that are due, and returns the work to enqueue."""
-    woken = CampaignWorkToEnqueue()
+    to_enqueue = CampaignWorkToEnqueue()
     try:
         loaded = load_campaign(campaign_id)
         if loaded.row.state == "draft":
             compose_campaign(campaign_id)
         if loaded.row.state not in ("running", "paused"):
-            return woken
-        for move in next_moves(campaign_seen(loaded), now=timezone.now()):
-            make_campaign_move(loaded, move, woken=woken)
+            return to_enqueue
+        for move in next_moves(campaign_facts(loaded), now=timezone.now()):
+            make_campaign_move(loaded, move, to_enqueue=to_enqueue)
     except NotFound:
         log.info("the campaign is gone", extra={"campaign": str(campaign_id)})
     except Conflict as moved:
         log.info("the campaign was changed meanwhile", extra={"campaign": str(campaign_id), "code": moved.code})
-        woken.again = moved.code == "moved"
+        to_enqueue.again = moved.code == "moved"
     except (OperationalError, InterfaceError):
         log.exception("database failed", extra={"campaign": str(campaign_id)})
         connection.close_if_unusable_or_obsolete()
-    return woken
+    return to_enqueue
 
 
 def campaigns_to_enqueue() -> list[uuid.UUID]:
-    """Returns up to MOST_ENQUEUED drafts and active campaigns in random order, so that old ones do not block
+    """Returns up to MAX_ENQUEUED drafts and active campaigns in random order, so that old ones do not block
     others.
     """
-    waited = timezone.now() - PREVIEWED_AGAIN
+    waited = timezone.now() - PREVIEW_LOST_AFTER
     rows = Campaign.objects.filter(Q(state__in=("running", "paused")) | Q(state="draft", made_at__lte=waited))
-    return list(rows.order_by("?").values_list("pk", flat=True)[:MOST_ENQUEUED])
+    return list(rows.order_by("?").values_list("pk", flat=True)[:MAX_ENQUEUED])
 
 
 def campaign_of(journey_id: uuid.UUID) -> uuid.UUID | None:

@@ -17,7 +17,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest, check_server
-from migrations_app.use_cases.clusters.registration import found_cluster
+from migrations_app.use_cases.clusters.registration import require_cluster
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import FIELD, connect_writer, keys, network_policy
@@ -75,7 +75,7 @@ def replace_kubeconfig(
 
 
 def _with_kubeconfig(cluster_id: uuid.UUID) -> Cluster:
-    cluster = found_cluster(cluster_id)
+    cluster = require_cluster(cluster_id)
     if cluster.source != Cluster.Source.KUBECONFIG:
         raise InvalidInput(
             f"this cluster is not reached by a kubeconfig; its source is {cluster.source}", code="no_kubeconfig_here"

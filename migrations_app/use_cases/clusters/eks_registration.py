@@ -28,13 +28,13 @@ from migrations_app.manifests import JsonMap
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters.connection_check import ConnectionTest, check_server, failed
-from migrations_app.use_cases.clusters.registration import Details, draft_used, found_cluster, new_row, stored
+from migrations_app.use_cases.clusters.registration import Details, draft_used_error, new_row, require_cluster, save_new
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import connect_to_eks, entry_of
 
-GOOD_FOR = timedelta(days=7)
-LONGEST = 4000
+DRAFT_LIFETIME = timedelta(days=7)
+MAX_DRAFT_LENGTH = 4000
 _SIGNER = signing.Signer(salt="karpdash.access-draft.1")
 NO_IDENTITY = (
     "karpdash has no AWS identity of its own: set KARPDASH_AWS_ACCESS_KEY_ID and KARPDASH_AWS_SECRET_ACCESS_KEY, "
@@ -92,8 +92,8 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
     try:
         principal = own_principal(settings.ENV.aws, region=place.region)
     except Unauthorized as refused:
-        raise no_identity(refused) from None
-    until = (timezone.now() + GOOD_FOR).replace(microsecond=0)
+        raise identity_error(refused) from None
+    until = (timezone.now() + DRAFT_LIFETIME).replace(microsecond=0)
     fields = {
         "region": place.region,
         "cluster": place.cluster,
@@ -109,7 +109,7 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
 def read_draft(text: str, *, by: str) -> AccessDraft:
     """The draft that was made for this person. Raises InvalidInput `bad_draft` or `draft_expired`."""
     try:
-        fields: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= LONGEST else {}
+        fields: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= MAX_DRAFT_LENGTH else {}
     except signing.BadSignature:
         fields = {}
     if not fields or fields["by"] != by:
@@ -120,7 +120,7 @@ def read_draft(text: str, *, by: str) -> AccessDraft:
     return access_draft
 
 
-def no_identity(refused: Unauthorized) -> Unauthorized | Conflict:
+def identity_error(refused: Unauthorized) -> Unauthorized | Conflict:
     """Conflict with the required settings if karpdash has no AWS identity; else the error itself."""
     return Conflict(NO_IDENTITY, code="no_identity") if refused.code == "no_identity" else refused
 
@@ -162,7 +162,7 @@ def entry_of_draft(draft: AccessDraft, *, role_arn: str) -> ClusterAccountAccess
     )
 
 
-def prove(entry: ClusterAccountAccess) -> None:
+def require_guarded_role(entry: ClusterAccountAccess) -> None:
     """Returns if the role can be assumed with its external id and not without (T20).
 
     Raises InvalidInput `role_unguarded`, `role_refused` or for an invalid ARN; Conflict `no_identity`; ReadError if AWS
@@ -173,10 +173,10 @@ def prove(entry: ClusterAccountAccess) -> None:
     except Forbidden as refused:
         raise InvalidInput(refused.message, code="role_refused", where="role_arn") from None
     except Unauthorized as refused:
-        raise no_identity(refused) from None
+        raise identity_error(refused) from None
 
 
-def described(entry: ClusterAccountAccess, place: AwsPlace) -> Connection:
+def described_cluster(entry: ClusterAccountAccess, place: AwsPlace) -> Connection:
     """The cluster as AWS describes it; `context` is its ARN. Raises InvalidInput, ReadError as `connect_to_eks`."""
     try:
         with connect_to_eks(entry, _complete(place, entry)) as (connection, _):
@@ -185,18 +185,18 @@ def described(entry: ClusterAccountAccess, place: AwsPlace) -> Connection:
         raise _of_the_form(wrong) from None
 
 
-def proven(draft: AccessDraft, *, role_arn: str) -> tuple[ClusterAccountAccess, Connection]:
+def tested_access(draft: AccessDraft, *, role_arn: str) -> tuple[ClusterAccountAccess, Connection]:
     """The access and the cluster, both tested. Raises as `prove` and `described`."""
     entry = entry_of_draft(draft, role_arn=role_arn)
-    prove(entry)
-    return entry, described(entry, draft.place)
+    require_guarded_role(entry)
+    return entry, described_cluster(entry, draft.place)
 
 
 def try_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
     """Tests the access as far as possible and stores nothing. `with_server` tests the cluster's API server, too."""
     guarded: bool | None = None
     try:
-        prove(entry)
+        require_guarded_role(entry)
         guarded = True
         return replace(_test_access(entry, place, with_server=with_server), guarded=True)
     except (InvalidInput, Conflict, ReadError) as wrong:
@@ -249,10 +249,10 @@ def register_eks(draft: str, details: Details, *, role_arn: str) -> uuid.UUID:
     """
     access = read_draft(draft, by=details.by)
     row = new_row(details, source=Cluster.Source.EKS)
-    entry, connection = proven(access, role_arn=role_arn)
+    entry, connection = tested_access(access, role_arn=role_arn)
     row.server, row.eks_arn = connection.server.url, connection.context
     row.role_arn, row.external_id = entry.role_arn, entry.external_id
-    return stored(row, None)
+    return save_new(row, None)
 
 
 def try_new_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str) -> AccessTest:
@@ -265,9 +265,9 @@ def try_new_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str)
     return replace(tried, note=_note(cluster, tried))
 
 
-def try_kept_access(cluster_id: uuid.UUID, *, by: str) -> AccessTest | None:
+def try_stored_access(cluster_id: uuid.UUID, *, by: str) -> AccessTest | None:
     """Tests the stored access again; None for a cluster without one. Raises NotFound."""
-    cluster = found_cluster(cluster_id)
+    cluster = require_cluster(cluster_id)
     entry = entry_of(cluster, user=by, action="register")
     if entry is None:
         return None
@@ -282,7 +282,7 @@ def set_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str, ver
     """
     cluster = _may_have_access(cluster_id)
     _same_version(cluster, version)
-    entry, connection = proven(read_draft(draft, by=by), role_arn=role_arn)
+    entry, connection = tested_access(read_draft(draft, by=by), role_arn=role_arn)
     if cluster.source == Cluster.Source.EKS and connection.context != cluster.eks_arn:
         raise InvalidInput(f"this cluster is registered as {cluster.eks_arn}", code="other_cluster", where="draft")
     access = {"eks_arn": connection.context, "role_arn": entry.role_arn, "external_id": entry.external_id}
@@ -301,7 +301,7 @@ def remove_access(cluster_id: uuid.UUID, *, version: int | None = None) -> int:
 
 
 def _may_have_access(cluster_id: uuid.UUID) -> Cluster:
-    cluster = found_cluster(cluster_id)
+    cluster = require_cluster(cluster_id)
     if cluster.source not in WITH_ACCESS:
         raise InvalidInput(f"a {cluster.source} stands for itself; AWS is not asked about it", code="no_access_here")
     return cluster
@@ -328,7 +328,7 @@ def _changed(cluster: Cluster, **access: str) -> int:
                 void_plans(cluster.pk)
                 void_journeys(cluster.pk)
     except IntegrityError:
-        raise draft_used() from None
+        raise draft_used_error() from None
     if not changed:
         raise Conflict("the cluster was changed meanwhile", code="stale")
     return cluster.version + 1

@@ -16,12 +16,12 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Waiver
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot, with_intervals
-from migrations_app.queries.fleet.waivers import holding
+from migrations_app.queries.fleet.waivers import active_waivers
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 LONGEST_NAME = 80
-NAMED = 50
+MAX_NAMES_PER_EVENT = 50
 """Maximum number of clusters that one audit event names, beside their total number."""
 
 
@@ -81,7 +81,7 @@ def remove_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
                 code="repository_of_group",
             )
         cluster_ids = list(row.clusters.values_list("pk", flat=True))
-        waivers = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
+        waivers = Waiver.objects.filter(active_waivers(timezone.now()), scope__group=row)
         for waiver in list(waivers):
             Waiver.objects.filter(pk=waiver.pk).update(revoked_at=timezone.now(), revoked_by_name=actor().name)
             record_audit_event(
@@ -112,7 +112,7 @@ def _change_members(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, 
         ClusterGroup.objects.filter(pk=row.pk).update(version=row.version + 1)
         names = sorted(name_of[pk] for pk in moved)
         verb = "group.joined" if into else "group.left"
-        record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
+        record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:MAX_NAMES_PER_EVENT])
         _reschedule(Cluster.objects.filter(pk__in=moved))
     return len(moved)
 

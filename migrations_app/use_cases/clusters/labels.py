@@ -14,7 +14,7 @@ from migrations_app.queries.visibility import visible
 from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_ENVIRONMENT, LONGEST_VALUE = 40, 120
-MOST = 30
+MAX_LABELS = 30
 """Maximum number of labels per cluster."""
 _KEY = re.compile(r"[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?", re.ASCII)
 
@@ -99,8 +99,8 @@ def label_row(row: Cluster, labels: Mapping[str, str]) -> int:
 
 
 def _refuse_too_many(before: Mapping[str, str], labels: Mapping[str, str]) -> None:
-    if sum(bool(value) for value in (dict(before) | dict(labels)).values()) > MOST:
-        raise InvalidInput(f"a cluster has {MOST} labels at most", where="labels")
+    if sum(bool(value) for value in (dict(before) | dict(labels)).values()) > MAX_LABELS:
+        raise InvalidInput(f"a cluster has {MAX_LABELS} labels at most", where="labels")
 
 
 def _store(row: Cluster, labels: Mapping[str, str]) -> None:

@@ -55,23 +55,23 @@ def register_kubeconfig(text: bytes, details: Details, *, context: str = "") -> 
     connection = read_kubeconfig(text, context=context)
     row = new_row(details, source=Cluster.Source.KUBECONFIG)
     row.server, row.context = connection.server.url, connection.context
-    return stored(row, text)
+    return save_new(row, text)
 
 
 def register_bundle(body: bytes, details: Details) -> uuid.UUID:
     """As `register_kubeconfig`, with an uploaded bundle. Raises InvalidBundle for an unreadable one."""
     open_bundle(body).close()
-    return stored(new_row(details, source=Cluster.Source.BUNDLE), body)
+    return save_new(new_row(details, source=Cluster.Source.BUNDLE), body)
 
 
 def register_in_cluster(details: Details) -> uuid.UUID:
     """Registers the cluster that karpdash runs in, read with its own service account."""
-    return stored(new_row(details, source=Cluster.Source.IN_CLUSTER), None)
+    return save_new(new_row(details, source=Cluster.Source.IN_CLUSTER), None)
 
 
 def try_cluster(cluster_id: uuid.UUID) -> ConnectionTest:
     """Tests the connection to a registered cluster. Raises NotFound."""
-    cluster = found_cluster(cluster_id)
+    cluster = require_cluster(cluster_id)
     if cluster.source not in LIVE:
         return ConnectionTest(reachable=True, server=cluster.source)
     try:
@@ -86,7 +86,7 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
 
     Raises NotFound, InvalidInput, Conflict for a taken name or if `version` is not the current one.
     """
-    current = found_cluster(cluster_id)
+    current = require_cluster(cluster_id)
     if version is not None and version != current.version:
         raise Conflict("the cluster was changed meanwhile", code="stale")
     fresh = new_row(details, source=current.source)
@@ -115,7 +115,7 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
 
     Raises NotFound, InvalidInput unless its name was typed, Conflict while a rollout, a journey or a campaign holds it.
     """
-    cluster = found_cluster(cluster_id)
+    cluster = require_cluster(cluster_id)
     if typed_name != cluster.name:
         raise InvalidInput("type the cluster's name to remove it", where="name", code="name_not_typed")
     with transaction.atomic():
@@ -126,7 +126,7 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
         cluster.delete()
 
 
-def found_cluster(cluster_id: uuid.UUID) -> Cluster:
+def require_cluster(cluster_id: uuid.UUID) -> Cluster:
     """The row of the cluster. Raises NotFound."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
@@ -162,7 +162,7 @@ def _check_target(target: str) -> None:
         raise InvalidInput(wrong.message, where="target", code=wrong.code) from None
 
 
-def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
+def save_new(row: Cluster, secret: bytes | None) -> uuid.UUID:
     """Saves the row with its encrypted secret and returns its id. Raises Conflict for a taken name or a used draft."""
     if secret is not None:
         row.sealed = keys().seal(secret, owner=str(row.pk), field=FIELD)
@@ -200,10 +200,10 @@ def _differences(before: Cluster, after: Cluster) -> dict[str, list[Any]]:
 
 def _taken(row: Cluster) -> Conflict:
     if row.external_id and not Cluster.objects.filter(name=row.name).exists():
-        return draft_used()
+        return draft_used_error()
     return Conflict(f"there is a cluster named {row.name}", code="name_taken")
 
 
-def draft_used() -> Conflict:
+def draft_used_error() -> Conflict:
     """The error for an external id that already belongs to a cluster."""
     return Conflict("this draft already belongs to a cluster; ask for a new one", code="draft_used")

@@ -10,7 +10,7 @@ from migrations_app.models.cluster import SavedView
 from migrations_app.use_cases.audit.log import record_audit_event
 
 LONGEST_NAME, LONGEST_QUERY = 80, 2000
-MOST = 100
+MAX_VIEWS_PER_PERSON = 100
 """Maximum number of views per person."""
 
 
@@ -19,8 +19,8 @@ def create_view(person_id: int, *, name: str, query: str, shared: bool = False) 
     clean_name = _checked(name, query)
     with transaction.atomic():
         views = SavedView.objects.filter(owner_id=person_id)
-        if views.exclude(name=clean_name).count() >= MOST:
-            raise InvalidInput(f"{MOST} saved views at most; remove one first", where="name")
+        if views.exclude(name=clean_name).count() >= MAX_VIEWS_PER_PERSON:
+            raise InvalidInput(f"{MAX_VIEWS_PER_PERSON} saved views at most; remove one first", where="name")
         columns: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
         row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=clean_name, defaults=columns)
         record_audit_event("view.kept", clean_name, view=str(row.pk), **columns)

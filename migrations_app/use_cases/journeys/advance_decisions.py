@@ -21,7 +21,7 @@ from migrations_app.journeys.prior_approval import (
 from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.queries.rollouts.policies import campaigns_may_destroy
 from migrations_app.use_cases.journeys.drafts import SETTLED
-from migrations_app.use_cases.journeys.scans import FRESH, report_since
+from migrations_app.use_cases.journeys.scans import MAX_SCAN_AGE, report_since
 from migrations_app.use_cases.journeys.transitions import LoadedJourney, definition
 
 
@@ -36,7 +36,7 @@ def is_confirmed_in_advance(loaded: LoadedJourney, step: JourneyStepRow) -> bool
     fails.
     """
     settlement, row, journey_step = decisions_in_advance(loaded.row), loaded.row, definition(step)
-    newest = report_since(row.cluster_id, row.made_at - FRESH) if settlement else None
+    newest = report_since(row.cluster_id, row.made_at - MAX_SCAN_AGE) if settlement else None
     if settlement is None or newest is None:
         return False
     findings = {name: finding_of(newest[1], name, hop=row.hop) for name in journey_step.checks}

@@ -43,7 +43,7 @@ def request_journey_approval(
     return loaded.row
 
 
-def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Journey:
+def approve_journey(journey_id: uuid.UUID, person: Person, *, approval_request: ApprovalRequest, by: Actor) -> Journey:
     """Records one approval of the journey.
 
     Raises PermissionDenied, InvalidInput for a missing name, Conflict for another digest or an expired journey.
@@ -58,21 +58,25 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalReque
         author = row.author_id or 0
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_expired(row)
-        _refuse_other_plan(loaded, yes, plan=plan)
+        _refuse_other_plan(loaded, approval_request, plan=plan)
         try:
             with transaction.atomic():
                 JourneyApproval.objects.create(
                     journey=row,
                     approver_id=person.id,
                     approver_name=person.name,
-                    digest=yes.digest,
-                    nonce=yes.nonce,
+                    digest=approval_request.digest,
+                    nonce=approval_request.nonce,
                     step_up=person.fresh_until is not None and person.fresh_until > now,
-                    reason=yes.reason[:2000],
+                    reason=approval_request.reason[:2000],
                 )
         except IntegrityError:
             raise Conflict("you have approved this journey already", code="approved_already") from None
-        store(loaded, loaded.progress, event=JourneyEvent(verb="journey.yes", by=by, code="yes", words=yes.reason))
+        store(
+            loaded,
+            loaded.progress,
+            event=JourneyEvent(verb="journey.yes", by=by, code="yes", words=approval_request.reason),
+        )
         if row.approvals.count() >= approvals_needed(row, plan):
             move(loaded, "approved", event=JourneyEvent(verb="journey.approved", by=by))
     return loaded.row
@@ -118,11 +122,11 @@ def _refuse_unless_in(loaded: LoadedJourney, state: str) -> None:
         raise Conflict(f"the journey is {loaded.row.state.replace('_', ' ')}", code="moved")
 
 
-def _refuse_other_plan(loaded: LoadedJourney, yes: ApprovalRequest, *, plan: JourneyPlan) -> None:
+def _refuse_other_plan(loaded: LoadedJourney, approval_request: ApprovalRequest, *, plan: JourneyPlan) -> None:
     row = loaded.row
-    if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
+    if not secrets.compare_digest(approval_request.digest.encode(), row.digest.encode()):
         raise Conflict("the journey has changed since this page was loaded", code="digest_moved")
-    if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
+    if not secrets.compare_digest(approval_request.nonce.encode(), row.nonce.encode()):
         raise Conflict("this form is stale; reload the page", code="nonce_moved")
-    if plan.risk in TYPED and yes.typed != row.cluster_name:
+    if plan.risk in TYPED and approval_request.typed != row.cluster_name:
         raise InvalidInput("type the cluster's name as it is shown above", where="typed", code="name_not_typed")

@@ -14,8 +14,8 @@ from django.utils import timezone
 from migrations_app.access import Method, Person, may_start
 from migrations_app.actions.states import HOLDING
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASED, HoldMove, HoldSeen, next_hold_move
-from migrations_app.journeys.next_move import RolloutSeen
+from migrations_app.journeys.disruption_hold import HELD, HOLD, RELEASE, RELEASED, HoldFacts, HoldMove, next_hold_move
+from migrations_app.journeys.next_move import RolloutFacts
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.journeys.disruption_hold import budgets_restored
@@ -263,21 +263,21 @@ def _notify_person(journey_id: uuid.UUID, move: HoldMove) -> None:
         store(loaded, loaded.progress, event=event, columns={"needs_person": person})
 
 
-def _hold_state(hold: JourneyHold) -> HoldSeen:
+def _hold_state(hold: JourneyHold) -> HoldFacts:
     releasing, rollout = (
         hold.asked_for == RELEASED,
         _newest_rollout(hold, JourneyRollout.Purpose.HOLD, since=hold.earlier),
     )
     over = rollout is not None and not releasing and budgets_restored(rollout)
-    return HoldSeen(
+    return HoldFacts(
         releasing=releasing,
-        hold=RolloutSeen(state="rolled_back") if over else _rollout_state(rollout),
+        hold=RolloutFacts(state="rolled_back") if over else _rollout_state(rollout),
         release=_rollout_state(_newest_rollout(hold, JourneyRollout.Purpose.RELEASE, since=hold.asked_after)),
     )
 
 
-def _rollout_state(rollout: Rollout | None) -> RolloutSeen | None:
-    return RolloutSeen(state=rollout.state, cause_code=rollout.cause_code) if rollout is not None else None
+def _rollout_state(rollout: Rollout | None) -> RolloutFacts | None:
+    return RolloutFacts(state=rollout.state, cause_code=rollout.cause_code) if rollout is not None else None
 
 
 def _newest_rollout(hold: JourneyHold, purpose: str, *, since: int) -> Rollout | None:

@@ -14,7 +14,7 @@ from migrations_app.access import Person, may_start, may_stop
 from migrations_app.actions import states
 from migrations_app.errors import Conflict
 from migrations_app.journeys.deliveries import StepDone, paused_by_steps
-from migrations_app.journeys.plan import COMPOSER
+from migrations_app.journeys.plan import COMPOSER_VERSION
 from migrations_app.journeys.states import HOLDING, PLANNED, after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
@@ -60,7 +60,7 @@ def start_journey(
         refuse_stale_journey(loaded, version)
         then = after(loaded.progress, "start")
         refuse_expired(row)
-        if loaded.plan.composer != COMPOSER:
+        if loaded.plan.composer != COMPOSER_VERSION:
             raise Conflict("the journey was made by another release of karpdash; create a new one", code="expired")
         columns = {**starter_columns(person), "started_at": timezone.now()}
         refuse_changes()
@@ -232,10 +232,10 @@ def expire_journeys() -> int:
     left alone.
     """
     old = Journey.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
-    return sum(_expire(pk, code="expired") for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+    return sum(_expire(pk, code="expired") for pk in old.values_list("pk", flat=True)[:MAX_EXPIRED_PER_SWEEP])
 
 
-AT_ONCE = 200
+MAX_EXPIRED_PER_SWEEP = 200
 
 
 def void_journeys(cluster_id: uuid.UUID) -> None:
@@ -251,10 +251,12 @@ def void_journeys(cluster_id: uuid.UUID) -> None:
             stop_resuming(load(pk, lock=True), by=WORKER, code="cluster_changed")
 
 
-def pause_for_person(loaded: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
+def pause_for_person(
+    loaded: LoadedJourney, code: str, *, words: str = "", lease_token: LeaseToken | None = None
+) -> None:
     """Pauses a running journey because a person has to decide, and notifies people."""
     event = JourneyEvent(
-        verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence
+        verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", lease_token=lease_token
     )  # fmt: skip
     store(loaded, after(loaded.progress, "pause"), event=event, columns=cause_columns(code, words))
 

@@ -31,41 +31,55 @@ PLANNED_ANEW = frozenset({"expired", "policy_moved"})
 
 
 def make_move(
-    loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, proof: Mapping[str, Any], fence: LeaseToken
+    loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, proof: Mapping[str, Any], lease_token: LeaseToken
 ) -> WorkToEnqueue:
     """Makes the move and returns the work to enqueue. `proof` holds the columns with the evidence."""
     match move.do:
         case "begin":
             then = after_step(loaded.progress, "begin", place=current.place)
-            event = _event("journey.step_begun", current, fence=fence)
+            event = _event("journey.step_begun", current, lease_token=lease_token)
             store(loaded, then, event=event, columns=QUIET, of_step={"differences": [], "accepted": False})
             return WorkToEnqueue(again=True)
         case "finish":
             then = after_step(loaded.progress, "finish", place=current.place)
-            event = _event("journey.step_done", current, fence=fence, code=move.code, detail=proof)
+            event = _event("journey.step_done", current, lease_token=lease_token, code=move.code, detail=proof)
             store(loaded, then, event=event, columns=QUIET, of_step={**proof, "cause_code": move.code})
             return WorkToEnqueue(again=True)
         case "fail":
-            _fail(loaded, current, code=move.code, words=_failure_text(current, move), fence=fence, proof=proof)
+            _fail(
+                loaded,
+                current,
+                code=move.code,
+                words=_failure_text(current, move),
+                lease_token=lease_token,
+                proof=proof,
+            )
             return WorkToEnqueue()
         case "scan":
             scan_id = ask_for_scan(loaded.row)
             return WorkToEnqueue(scans=[scan_id] if scan_id else [])
         case "watch" | "tell":
-            _wait(loaded, current, move=move, fence=fence, proof=proof)
+            _wait(loaded, current, move=move, lease_token=lease_token, proof=proof)
             return WorkToEnqueue()
         case "draft":
-            return _plan(loaded, current, fence=fence)
+            return _plan(loaded, current, lease_token=lease_token)
         case _:
-            return _advance_rollout(loaded, current, move=move, fence=fence)
+            return _advance_rollout(loaded, current, move=move, lease_token=lease_token)
 
 
 def _event(
-    verb: str, step: JourneyStepRow, *, fence: LeaseToken, code: str = "", words: str = "", tells: str = "",
+    verb: str, step: JourneyStepRow, *, lease_token: LeaseToken, code: str = "", words: str = "", tells: str = "",
     detail: Mapping[str, Any] | None = None,
 ) -> JourneyEvent:  # fmt: skip
     return JourneyEvent(
-        verb=verb, by=WORKER, code=code, words=words, step=step.step, tells=tells, fence=fence, detail=detail or {}
+        verb=verb,
+        by=WORKER,
+        code=code,
+        words=words,
+        step=step.step,
+        tells=tells,
+        lease_token=lease_token,
+        detail=detail or {},
     )
 
 
@@ -82,18 +96,20 @@ def _failure_text(current: JourneyStepRow, move: Move) -> str:
 
 
 def _fail(
-    loaded: LoadedJourney, current: JourneyStepRow, *, code: str, fence: LeaseToken, words: str = "",
+    loaded: LoadedJourney, current: JourneyStepRow, *, code: str, lease_token: LeaseToken, words: str = "",
     proof: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """Fails the step, which pauses the journey, and notifies people."""
-    event = _event("journey.step_failed", current, fence=fence, code=code, words=words, tells="journey.paused")
+    event = _event(
+        "journey.step_failed", current, lease_token=lease_token, code=code, words=words, tells="journey.paused"
+    )
     then = after_step(loaded.progress, "fail", place=current.place)
     cause = {"cause_code": code, "cause": words[:2000]}
     store(loaded, then, event=event, columns={**QUIET, **cause}, of_step={**(proof or {}), **cause})
 
 
 def _wait(
-    loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken, proof: Mapping[str, Any]
+    loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, lease_token: LeaseToken, proof: Mapping[str, Any]
 ) -> None:
     """Stores what the journey waits for; people are notified once when they have to act.
 
@@ -106,7 +122,7 @@ def _wait(
         return
     verb = "journey.person_needed" if person else "journey.waiting"
     tells = "journey.needs_person" if person and not is_noted else ""
-    event = _event(verb, current, fence=fence, code=move.code, tells=tells)
+    event = _event(verb, current, lease_token=lease_token, code=move.code, tells=tells)
     store(loaded, loaded.progress, event=event, columns={"wait_code": move.code, "needs_person": person}, of_step=proof)
 
 
@@ -117,17 +133,19 @@ def _is_other_evidence(current: JourneyStepRow, proof: Mapping[str, Any]) -> boo
     return not current.evidence or msgspec.convert(current.evidence, type=StepEvidence).checks != now.checks
 
 
-def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:
+def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, lease_token: LeaseToken) -> WorkToEnqueue:
     """Drafts the rollout of the step; a worker plans it from a fresh read."""
     with transaction.atomic():
         rollout_id = step_rollouts.plan_rollout(loaded.row, current, purpose=WORK)
-        event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(rollout_id)})
+        event = _event("journey.step_planned", current, lease_token=lease_token, detail={"rollout": str(rollout_id)})
         store(loaded, loaded.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
     transitions.reached("after_draft")
     return WorkToEnqueue(drafts=[rollout_id])
 
 
-def _advance_rollout(loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> WorkToEnqueue:
+def _advance_rollout(
+    loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, lease_token: LeaseToken
+) -> WorkToEnqueue:
     """Covers the rollout of the step with the journey's approval, requests its approval or starts it, or pauses the
     journey instead.
     """
@@ -135,7 +153,7 @@ def _advance_rollout(loaded: LoadedJourney, current: JourneyStepRow, *, move: Mo
     if row is None:
         return WorkToEnqueue()
     try:
-        return _make_rollout_move(loaded, current, row=row, move=move, fence=fence)
+        return _make_rollout_move(loaded, current, row=row, move=move, lease_token=lease_token)
     except LeaseLost:
         raise
     except PermissionDenied as refused:
@@ -146,58 +164,65 @@ def _advance_rollout(loaded: LoadedJourney, current: JourneyStepRow, *, move: Mo
         code, words = refused.code, refused.message
     # Read again: what was stored before the refusal was rolled back.
     again = load(loaded.row.pk)
-    return _handle_refusal(again, again.steps[current.place], row=row, code=code, words=words, fence=fence)
+    return _handle_refusal(again, again.steps[current.place], row=row, code=code, words=words, lease_token=lease_token)
 
 
 def _make_rollout_move(
-    loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: Move, fence: LeaseToken
+    loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: Move, lease_token: LeaseToken
 ) -> WorkToEnqueue:
     detail = {"rollout": str(row.pk), "digest": row.digest}
     if move.do == "stop" or (move.do == "ask" and move.code != "accepted" and step_rollouts.needs_no_approver(row)):
-        _pause_before_plan(loaded, current, row=row, fence=fence)
+        _pause_before_plan(loaded, current, row=row, lease_token=lease_token)
         return WorkToEnqueue()
     with transaction.atomic():
         if move.do == "start":
-            event = _event("journey.step_started", current, fence=fence, detail=detail)
+            event = _event("journey.step_started", current, lease_token=lease_token, detail=detail)
             store(loaded, loaded.progress, event=event, columns={"wait_code": "rollout", "needs_person": False})
             step_rollouts.start(loaded.row, row)
         elif move.do == "cover":
-            event = _event("journey.step_covered", current, fence=fence, detail=detail)
+            event = _event("journey.step_covered", current, lease_token=lease_token, detail=detail)
             store(loaded, loaded.progress, event=event, columns=QUIET)
             step_rollouts.cover(loaded.row, row, step=current)
         else:
-            event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=detail)
+            event = _event("journey.step_asked", current, lease_token=lease_token, code=move.code, detail=detail)
             store(loaded, loaded.progress, event=event, columns=QUIET)
             step_rollouts.request_rollout_approval(loaded.row, row)
     transitions.reached(f"after_{move.do}")
     return WorkToEnqueue(rollouts=[row.pk]) if move.do == "start" else WorkToEnqueue(again=True)
 
 
-def _pause_before_plan(loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: LeaseToken) -> None:
+def _pause_before_plan(
+    loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, lease_token: LeaseToken
+) -> None:
     """Pauses the journey because the plan was not previewed, or differs from the previewed one."""
     differences = step_rollouts.differences_from_preview(loaded.plan, row, step_id=current.step) or ()
     code = "plan_differs" if differences else "plan_not_shown"
     plain = msgspec.to_builtins(differences)
     event = _event(
-        "journey.paused", current, fence=fence, code=code, tells="journey.paused", detail={"differences": plain}
-    )  # fmt: skip
+        "journey.paused",
+        current,
+        lease_token=lease_token,
+        code=code,
+        tells="journey.paused",
+        detail={"differences": plain},
+    )
     columns = {**QUIET, "cause_code": code, "cause": ""}
     store(loaded, after(loaded.progress, "pause"), event=event, columns=columns, of_step={"differences": plain})
 
 
 def _handle_refusal(
-    loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, code: str, words: str, fence: LeaseToken
+    loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, code: str, words: str, lease_token: LeaseToken
 ) -> WorkToEnqueue:
     """Handles a rollout that may not be started or approved now, by the code of the refusal."""
     if code in PLANNED_ANEW:
         step_rollouts.withdraw(row, code)
         return WorkToEnqueue(again=True)
     if code in STOPS:
-        pause_for_person(loaded, code, words=words, fence=fence)
+        pause_for_person(loaded, code, words=words, lease_token=lease_token)
     elif code == "rehearsal_missing":
-        _wait(loaded, current, move=Move("tell", code), fence=fence, proof={})
+        _wait(loaded, current, move=Move("tell", code), lease_token=lease_token, proof={})
     elif code in PASSING:
-        _wait(loaded, current, move=Move("watch", code), fence=fence, proof={})
+        _wait(loaded, current, move=Move("watch", code), lease_token=lease_token, proof={})
     elif code != "moved":
-        _fail(loaded, current, code=code, words=words, fence=fence)
+        _fail(loaded, current, code=code, words=words, lease_token=lease_token)
     return WorkToEnqueue()

@@ -31,7 +31,7 @@ from migrations_app.readiness.report import Report
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import step_rollouts
-from migrations_app.use_cases.journeys.scans import FRESH, ask_for_scan, report_since
+from migrations_app.use_cases.journeys.scans import MAX_SCAN_AGE, ask_for_scan, report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, move, store
 from migrations_app.use_cases.rollouts.helm.values import hop_changes
 
@@ -70,7 +70,7 @@ def prepare_journey(loaded: LoadedJourney) -> WorkToEnqueue:
             if rollout is not None and outline is not None:
                 outlines[step.step] = outline
                 if rollout.state == "previewed":
-                    step_rollouts.withdraw(rollout, step_rollouts.SHOWN)
+                    step_rollouts.withdraw(rollout, step_rollouts.SHOWN_MARK)
         plan = _plan(loaded, outlines)
         loaded.row.digest = plan.digest
         event = JourneyEvent(verb="journey.previewed", by=WORKER)
@@ -83,9 +83,9 @@ def _compose(loaded: LoadedJourney) -> WorkToEnqueue:
     one.
     """
     row = loaded.row
-    newest = report_since(row.cluster_id, row.made_at - FRESH)
+    newest = report_since(row.cluster_id, row.made_at - MAX_SCAN_AGE)
     if newest is None:
-        due = row.asked_at is None or timezone.now() - row.asked_at > FRESH
+        due = row.asked_at is None or timezone.now() - row.asked_at > MAX_SCAN_AGE
         scan_id = ask_for_scan(row) if due else None
         return WorkToEnqueue(scans=[scan_id] if scan_id else [])
     snapshot, report = newest

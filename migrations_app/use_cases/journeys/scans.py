@@ -12,9 +12,9 @@ from migrations_app.queries.clusters.detail import report_of
 from migrations_app.readiness.report import Report
 from migrations_app.use_cases.scans.queue import enqueue
 
-FRESH = timedelta(minutes=10)
+MAX_SCAN_AGE = timedelta(minutes=10)
 """The maximum age of the scan that a journey is made from."""
-BY = "journey"
+REQUESTED_BY = "journey"
 """Value of `requested_by` for these scans."""
 
 
@@ -29,7 +29,7 @@ def ask_for_scan(row: Journey) -> uuid.UUID | None:
     """Enqueues a scan and returns its id. If a scan is active already, makes the next one due at once and
     returns None.
     """
-    request = enqueue(row.cluster, by=BY)
+    request = enqueue(row.cluster, by=REQUESTED_BY)
     now = timezone.now()
     Journey.objects.filter(pk=row.pk).update(asked_at=now)
     row.asked_at = now

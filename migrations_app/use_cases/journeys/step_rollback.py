@@ -17,9 +17,9 @@ from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import step_evidence
-from migrations_app.journeys.next_move import Do, Move, RolloutSeen
-from migrations_app.journeys.rollback import BACK_NEEDED, NO_RETURN, RollbackFacts, RollbackMove, next_rollback_move
-from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_undo, start_rollback
+from migrations_app.journeys.next_move import Move, MoveKind, RolloutFacts
+from migrations_app.journeys.rollback import NO_RETURN, UNDO_NEEDED, RollbackFacts, RollbackMove, next_rollback_move
+from migrations_app.journeys.states import JourneyProgress, StepState, UndoEvent, after, after_undo, start_rollback
 from migrations_app.models.journey import Journey, JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.journeys.rollback import changed_places, rollout_to_undo
@@ -40,7 +40,7 @@ from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, 
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 
-BACK = JourneyRollout.Purpose.BACK
+UNDONE_CHECKS = JourneyRollout.Purpose.BACK
 ENDED_CODE = "taken_back"
 QUIET: dict[str, Any] = {"wait_code": "", "needs_person": False}
 PLANNED_ANEW = frozenset({"expired", "policy_moved"})
@@ -86,13 +86,13 @@ def begin_rollback(
 
 def confirm_undone(loaded: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
     """Records that a person undid the step by hand. Raises Conflict unless the journey waits for exactly that."""
-    if loaded.row.wait_code != BACK_NEEDED:
+    if loaded.row.wait_code != UNDO_NEEDED:
         raise Conflict("this step does not wait for a person's confirmation", code="moved")
     event = JourneyEvent(verb="journey.step_taken_back", by=by, code="ticked", words=note, step=row.step)
     _conclude(loaded, outcome="undone", event=event)
 
 
-def advance_back(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:
+def advance_undo(loaded: LoadedJourney, current: JourneyStepRow, *, lease_token: LeaseToken) -> WorkToEnqueue:
     """Makes one move for the step that is being undone."""
     rollback = step_rollouts.rollback_for(current)
     move = next_rollback_move(
@@ -100,16 +100,18 @@ def advance_back(loaded: LoadedJourney, current: JourneyStepRow, *, fence: Lease
     )
     match move.do:
         case "undone" | "keep" | "fail":
-            return _store_outcome(loaded, current, move=move, rollback=rollback, fence=fence)
+            return _store_outcome(loaded, current, move=move, rollback=rollback, lease_token=lease_token)
         case "draft":
-            return _plan(loaded, current, fence=fence)
+            return _plan(loaded, current, lease_token=lease_token)
         case "scan":
             scan_id = ask_for_scan(loaded.row)
             return WorkToEnqueue(scans=[scan_id] if scan_id else [])
         case "ask" | "start" if rollback is not None:
-            return _advance_rollback(loaded, current, rollback=rollback, move=move, fence=fence)
+            return _advance_rollback(loaded, current, rollback=rollback, move=move, lease_token=lease_token)
         case _:
-            _wait(loaded, current, move=Move("tell" if move.do == "tell" else "watch", move.code), fence=fence)
+            _wait(
+                loaded, current, move=Move("tell" if move.do == "tell" else "watch", move.code), lease_token=lease_token
+            )
             return WorkToEnqueue()
 
 
@@ -134,7 +136,7 @@ def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rol
     )
     rollout_seen = None
     if current_rollback is not None:
-        rollout_seen = RolloutSeen(
+        rollout_seen = RolloutFacts(
             state=current_rollback.state, cause_code=current_rollback.cause_code, accepted=current.accepted
         )
     newest = report_since(row.cluster_id, since) if current.kind == "outside" else None
@@ -150,7 +152,12 @@ def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rol
 
 
 def _store_outcome(
-    loaded: LoadedJourney, current: JourneyStepRow, *, move: RollbackMove, rollback: Rollout | None, fence: LeaseToken
+    loaded: LoadedJourney,
+    current: JourneyStepRow,
+    *,
+    move: RollbackMove,
+    rollback: Rollout | None,
+    lease_token: LeaseToken,
 ) -> WorkToEnqueue:
     """Stores the outcome of the step: undone, left as it is because it cannot be undone, or failed."""
     outcome: Any = move.do
@@ -161,7 +168,7 @@ def _store_outcome(
         words = _not_undone_text(rollback) if outcome == "undone" else rollback.cause
     verb = {"undone": "step_taken_back", "keep": "step_has_no_return", "fail": "step_failed"}[move.do]
     event = JourneyEvent(
-        verb=f"journey.{verb}", by=WORKER, code=move.code, words=words, step=current.step, fence=fence
+        verb=f"journey.{verb}", by=WORKER, code=move.code, words=words, step=current.step, lease_token=lease_token
     )  # fmt: skip
     _conclude(loaded, outcome=outcome, event=event)
     return WorkToEnqueue(again=loaded.row.state == "running")
@@ -173,7 +180,7 @@ def _not_undone_text(rollback: Rollout) -> str:
     return "; ".join(plan.forecast.cannot_be_undone) if plan else ""
 
 
-def _conclude(loaded: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
+def _conclude(loaded: LoadedJourney, *, outcome: UndoEvent, event: JourneyEvent) -> None:
     to = next(step for step in loaded.steps if step.step == _journey_rollback(loaded).to)
     changed = changed_places(loaded.row.pk)
     then = after_undo(loaded.progress, outcome, to=to.place, before=_before(loaded), changed=changed)
@@ -203,7 +210,7 @@ def _store(
         JourneyRollback.objects.update_or_create(journey_id=loaded.row.pk, defaults=columns_of_rollback)
 
 
-def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:
+def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, lease_token: LeaseToken) -> WorkToEnqueue:
     """Drafts the rollout that undoes the step's newest rollout; its author is the person who requested the rollback."""
     target = rollout_to_undo(current)
     if target is None:
@@ -213,30 +220,32 @@ def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) 
     note = f"rolls back step {current.step} of journey {row.pk}"
     request = RolloutRequest(action=ROLL_BACK, rolls_back=target.pk, ticket=row.ticket, note=note)
     with transaction.atomic():
-        event = _event("journey.step_planned", current, fence=fence)
+        event = _event("journey.step_planned", current, lease_token=lease_token)
         store(loaded, loaded.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
         rollout_id = draft(row.cluster_id, request, by=author)
-        JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=BACK)
+        JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=UNDONE_CHECKS)
         JourneyStepRow.objects.filter(pk=current.pk).update(accepted=False)
     transitions.reached("after_back")
     return WorkToEnqueue(drafts=[rollout_id])
 
 
 def _advance_rollback(
-    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: RollbackMove, fence: LeaseToken
+    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: RollbackMove, lease_token: LeaseToken
 ) -> WorkToEnqueue:
     """Requests approval of the rollback or starts it. If the policy needs no approver, an operator has to accept it."""
     detail = {"rollout": str(rollback.pk), "digest": rollback.digest}
     try:
         if move.do == "ask" and move.code != "accepted" and step_rollouts.needs_no_approver(rollback):
-            event = _event("journey.paused", current, fence=fence, code="plan_not_shown", tells="journey.paused")
+            event = _event(
+                "journey.paused", current, lease_token=lease_token, code="plan_not_shown", tells="journey.paused"
+            )
             columns = {**QUIET, "cause_code": "plan_not_shown", "cause": ""}
             store(loaded, after(loaded.progress, "pause"), event=event, columns=columns)
             return WorkToEnqueue()
         with transaction.atomic():
             started = move.do == "start"
             verb = "journey.step_started" if started else "journey.step_asked"
-            event = _event(verb, current, fence=fence, code=move.code, detail=detail)
+            event = _event(verb, current, lease_token=lease_token, code=move.code, detail=detail)
             waits = {"wait_code": "rollout", "needs_person": False} if started else QUIET
             store(loaded, loaded.progress, event=event, columns=waits)
             (step_rollouts.start if started else step_rollouts.request_rollout_approval)(loaded.row, rollback)
@@ -244,18 +253,18 @@ def _advance_rollback(
         raise
     except PermissionDenied as refused:
         return _handle_refusal(
-            loaded, current, rollback=rollback, code="right_missing", words=refused.message, fence=fence
+            loaded, current, rollback=rollback, code="right_missing", words=refused.message, lease_token=lease_token
         )
     except (InvalidInput, Conflict) as refused:
         return _handle_refusal(
-            loaded, current, rollback=rollback, code=refused.code, words=refused.message, fence=fence
+            loaded, current, rollback=rollback, code=refused.code, words=refused.message, lease_token=lease_token
         )
     transitions.reached(f"after_{move.do}")
     return WorkToEnqueue(rollouts=[rollback.pk]) if started else WorkToEnqueue(again=True)
 
 
 def _handle_refusal(
-    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, code: str, words: str, fence: LeaseToken
+    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, code: str, words: str, lease_token: LeaseToken
 ) -> WorkToEnqueue:
     """Handles a rollback that may not be requested or started now, by the code of the refusal."""
     # Read again: what was stored before the refusal was rolled back.
@@ -264,26 +273,28 @@ def _handle_refusal(
         step_rollouts.withdraw(rollback, code)
         return WorkToEnqueue(again=True)
     if code in PASSING or code == "rehearsal_missing":
-        do: Do = "tell" if code == "rehearsal_missing" else "watch"
-        _wait(again, again.steps[current.place], move=Move(do, code), fence=fence)
+        do: MoveKind = "tell" if code == "rehearsal_missing" else "watch"
+        _wait(again, again.steps[current.place], move=Move(do, code), lease_token=lease_token)
     elif code != "moved":
-        pause_for_person(again, code, words=words, fence=fence)
+        pause_for_person(again, code, words=words, lease_token=lease_token)
     return WorkToEnqueue()
 
 
-def _wait(loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> None:
+def _wait(loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, lease_token: LeaseToken) -> None:
     """Stores what the rollback waits for; people are notified once when they have to act."""
     person = move.do == "tell"
     if (loaded.row.wait_code, loaded.row.needs_person) == (move.code, person):
         return
     tells = "journey.needs_person" if person else ""
     verb = "journey.person_needed" if person else "journey.waiting"
-    event = _event(verb, current, fence=fence, code=move.code, tells=tells)
+    event = _event(verb, current, lease_token=lease_token, code=move.code, tells=tells)
     store(loaded, loaded.progress, event=event, columns={"wait_code": move.code, "needs_person": person})
 
 
 def _event(
-    verb: str, step: JourneyStepRow, *, fence: LeaseToken, code: str = "", tells: str = "",
+    verb: str, step: JourneyStepRow, *, lease_token: LeaseToken, code: str = "", tells: str = "",
     detail: dict[str, Any] | None = None,
 ) -> JourneyEvent:  # fmt: skip
-    return JourneyEvent(verb=verb, by=WORKER, code=code, step=step.step, tells=tells, fence=fence, detail=detail or {})
+    return JourneyEvent(
+        verb=verb, by=WORKER, code=code, step=step.step, tells=tells, lease_token=lease_token, detail=detail or {}
+    )

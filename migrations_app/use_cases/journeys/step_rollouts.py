@@ -14,7 +14,7 @@ from django.utils import timezone
 from migrations_app.access import Method, Person, approval_still_valid
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict
-from migrations_app.journeys.next_move import RolloutSeen
+from migrations_app.journeys.next_move import RolloutFacts
 from migrations_app.journeys.outline import Outline, PlanDifference, differences, outline
 from migrations_app.journeys.plan import COVER_SECONDS, JourneyPlan, coverable
 from migrations_app.models.campaign import CampaignApproval
@@ -31,7 +31,7 @@ from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
 
-SHOWN = "shown_in_journey"
+SHOWN_MARK = "shown_in_journey"
 """The cause code of a rollout that was made only for a preview."""
 
 
@@ -83,7 +83,7 @@ def withdraw(row: Rollout, code: str) -> None:
     transition(row, "expired", by=WORKER, cause=TransitionCause(code=code), finished_at=timezone.now())
 
 
-def rollout_state_of(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutSeen | None:
+def rollout_state_of(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutFacts | None:
     """The state of the rollout that does the step, compared with the preview; None if there is none yet."""
     rollout = newest_rollout_for(step, purpose=JourneyRollout.Purpose.WORK)
     if rollout is None or (step.since and rollout.made_at < step.since):
@@ -91,7 +91,7 @@ def rollout_state_of(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -
     plan_differences = differences_from_preview(plan, rollout, step_id=step.step)
     unseen = step.step not in plan.shown and unseen_covered(row, step, outline=outline_of(rollout))
     deletes = not plan_differences and destroys(row, step, rollout=rollout)
-    return RolloutSeen(
+    return RolloutFacts(
         state=rollout.state,
         cause_code=rollout.cause_code,
         differences=plan_differences or (),

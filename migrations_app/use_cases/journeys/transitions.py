@@ -15,14 +15,14 @@ from django.utils import timezone
 
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
-from migrations_app.journeys.states import JourneyProgress, JourneyState, StepProgress, may_follow
+from migrations_app.journeys.states import JourneyProgress, JourneyState, StepProgress, can_transition
 from migrations_app.models.journey import Journey, JourneyHold, JourneyStepRow
 from migrations_app.models.rollout import Outbox
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
-NAMES = ("before_store", "after_store", "after_draft", "after_ask", "after_cover", "after_start", "after_back")
+CRASH_POINTS = ("before_store", "after_store", "after_draft", "after_ask", "after_cover", "after_start", "after_back")
 
 
 def _nothing(_name: str) -> None:
@@ -37,7 +37,7 @@ reached: Callable[[str], None] = _nothing
 class JourneyEvent:
     """An event for the audit log: its verb, its actor, a stable code, and text for the page.
 
-    `tells` is the topic of a notification, empty for none. `fence` is the fencing token of a worker.
+    `tells` is the topic of a notification, empty for none. `lease_token` is the fencing token of a worker.
     """
 
     verb: str
@@ -46,7 +46,7 @@ class JourneyEvent:
     words: str = ""
     step: str = ""
     tells: str = ""
-    fence: LeaseToken | None = None
+    lease_token: LeaseToken | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -108,15 +108,15 @@ def store(
     held; LeaseLost if the worker's token is no longer valid.
     """
     before, now = loaded.progress, timezone.now()
-    if then.state != before.state and not may_follow(before.state, then.state):
+    if then.state != before.state and not can_transition(before.state, then.state):
         raise Conflict(f"a journey that is {before.state} cannot become {then.state}", code="moved")
     if (before.state, then.state) == ("paused", "running"):
         _refuse_held_disruption(loaded.row)
     reached("before_store")
     changed = {"state": then.state, "version": loaded.row.version + 1, "changed_at": now, **(columns or {})}
     with transaction.atomic():
-        if event.fence is not None:
-            lease.check(event.fence)
+        if event.lease_token is not None:
+            lease.check(event.lease_token)
         same = Journey.objects.filter(pk=loaded.row.pk, state=loaded.row.state, version=loaded.row.version)
         if not same.update(**changed):
             raise Conflict("the journey was changed meanwhile", code="moved")

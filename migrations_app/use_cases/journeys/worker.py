@@ -20,7 +20,7 @@ from django.utils import timezone
 from migrations_app.errors import Conflict
 from migrations_app.execution.interface import LeaseLost
 from migrations_app.journeys.evidence import StepEvidence, step_evidence
-from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutSeen, StepSeen, next_move
+from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutFacts, StepFacts, next_move
 from migrations_app.journeys.states import after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Lease
@@ -38,8 +38,8 @@ from migrations_app.use_cases.rollouts import lease
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 log = logging.getLogger(__name__)
-MOST_WORKERS_LOST = 3
-ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
+MAX_WORKERS_LOST = 3
+NOT_A_CRASH = (Conflict, OperationalError, InterfaceError, SystemExit)
 """Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
 
@@ -58,8 +58,8 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> WorkToEnqueue:
             return prepare_journey(loaded)
         if loaded.row.state != "running":
             return WorkToEnqueue()
-        fence = lease.acquire(loaded.row.cluster_id, holder)
-        return _advance_under_lease(journey_id, fence) if fence is not None else WorkToEnqueue()
+        lease_token = lease.acquire(loaded.row.cluster_id, holder)
+        return _advance_under_lease(journey_id, lease_token) if lease_token is not None else WorkToEnqueue()
     except LeaseLost:
         log.warning("lease lost", extra={"journey": str(journey_id)})
     except Conflict as moved:
@@ -77,33 +77,33 @@ def _advance_hold(journey_id: uuid.UUID) -> WorkToEnqueue:
     return advance_hold(journey_id, resume_now=partial(resume_now, by=WORKER))
 
 
-def _advance_under_lease(journey_id: uuid.UUID, fence: LeaseToken) -> WorkToEnqueue:
+def _advance_under_lease(journey_id: uuid.UUID, lease_token: LeaseToken) -> WorkToEnqueue:
     try:
         # Read again under the lease: the previous holder may have changed the journey.
         loaded = load(journey_id)
         if loaded.row.state != "running":
             return WorkToEnqueue()
-        _count_attempt(loaded.row, fence)
-        if loaded.row.worker_attempts > MOST_WORKERS_LOST:
-            pause_for_person(loaded, "worker_lost", fence=fence)
+        _count_attempt(loaded.row, lease_token)
+        if loaded.row.worker_attempts > MAX_WORKERS_LOST:
+            pause_for_person(loaded, "worker_lost", lease_token=lease_token)
             _reset_attempts(loaded.row)
             return WorkToEnqueue()
         try:
-            woken = _advance_step(loaded, fence)
-        except ORDERLY:
+            to_enqueue = _advance_step(loaded, lease_token)
+        except NOT_A_CRASH:
             _reset_attempts(loaded.row)
             raise
         _reset_attempts(loaded.row)
-        return woken
+        return to_enqueue
     finally:
         with suppress(OperationalError, InterfaceError):
-            lease.release(fence)
+            lease.release(lease_token)
 
 
-def _count_attempt(row: Journey, fence: LeaseToken) -> None:
+def _count_attempt(row: Journey, lease_token: LeaseToken) -> None:
     """Counts the attempt before the work, so that work that crashes its worker each time ends (R36)."""
     with transaction.atomic():
-        lease.check(fence)
+        lease.check(lease_token)
         Journey.objects.filter(pk=row.pk).update(worker_attempts=F("worker_attempts") + 1)
     row.worker_attempts += 1
 
@@ -116,37 +116,37 @@ def _reset_attempts(row: Journey) -> None:
         Journey.objects.filter(pk=row.pk).update(worker_attempts=0)
 
 
-def _advance_step(loaded: LoadedJourney, fence: LeaseToken) -> WorkToEnqueue:
+def _advance_step(loaded: LoadedJourney, lease_token: LeaseToken) -> WorkToEnqueue:
     """Makes one move of the current step."""
     if everything_stopped():
-        pause_for_person(loaded, "kill_switch", fence=fence)
+        pause_for_person(loaded, "kill_switch", lease_token=lease_token)
         return WorkToEnqueue()
     if delivery_lag.why_blocked():
-        pause_for_person(loaded, "audit", fence=fence)
+        pause_for_person(loaded, "audit", lease_token=lease_token)
         return WorkToEnqueue()
     current = loaded.current
     if current is None:
-        event = JourneyEvent(verb="journey.succeeded", by=WORKER, tells="journey.completed", fence=fence)
+        event = JourneyEvent(verb="journey.succeeded", by=WORKER, tells="journey.completed", lease_token=lease_token)
         ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
         store(loaded, after(loaded.progress, "complete"), event=event, columns=ended)
         return WorkToEnqueue()
     if current.state == "undoing":
-        return step_rollback.advance_back(loaded, current, fence=fence)
+        return step_rollback.advance_undo(loaded, current, lease_token=lease_token)
     view = _step_state(loaded, current)
     move = next_move(definition(current), view, now=timezone.now())
     proof: dict[str, Any] = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
     if move.code == WEIGHED_BEFORE:
         proof |= advance_decisions.words_of(loaded.row)
-    return make_move(loaded, current, move=move, proof=proof, fence=fence)
+    return make_move(loaded, current, move=move, proof=proof, lease_token=lease_token)
 
 
-def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepSeen:
+def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepFacts:
     """The stored state that the decision is based on."""
     rollout = (
         step_rollouts.rollout_state_of(loaded.row, loaded.plan, step=current) if current.kind == "rollout" else None
     )
     since: datetime = current.since or loaded.row.changed_at
-    view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=loaded.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
+    view = StepFacts(state=current.state, since=since, rollout=rollout, asked_at=loaded.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
     if current.kind in ("person", "outside"):
         view = msgspec.structs.replace(view, weighed=advance_decisions.is_confirmed_in_advance(loaded, current))
     if current.state != "running" or not _needs_proof(current, rollout):
@@ -154,7 +154,7 @@ def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepSeen:
     return msgspec.structs.replace(view, evidence=_evidence(loaded, current, since=view.proof_since))
 
 
-def _needs_proof(current: JourneyStepRow, rollout: RolloutSeen | None) -> bool:
+def _needs_proof(current: JourneyStepRow, rollout: RolloutFacts | None) -> bool:
     return current.kind in ("person", "outside") or (rollout is not None and rollout.state in ("succeeded", "expired"))
 
 
@@ -167,18 +167,18 @@ def _evidence(loaded: LoadedJourney, current: JourneyStepRow, *, since: datetime
     return msgspec.structs.replace(evidence, snapshot=str(snapshot))
 
 
-MOST_ENQUEUED = 100
+MAX_ENQUEUED = 100
 
 
 def journeys_to_enqueue() -> list[uuid.UUID]:
-    """Up to MOST_ENQUEUED journeys that need a worker, in random order: drafts, running journeys whose cluster has
+    """Up to MAX_ENQUEUED journeys that need a worker, in random order: drafts, running journeys whose cluster has
     no lease holder, and those with a hold of Karpenter's own disruption. Each sweep checks running journeys: that is
     how they notice scans, ended rollouts and time. The order is random so that journeys that wait for weeks do not
     block others.
     """
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased)) | Q(hold__isnull=False)
-    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_ENQUEUED])
+    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MAX_ENQUEUED])
 
 
 def journey_of(rollout_id: uuid.UUID) -> uuid.UUID | None:

@@ -26,7 +26,7 @@ from migrations_app.use_cases.runtime.connections import keys
 FIELD = "channel"
 PEOPLE_NAME = "Approvers and administrators"
 """The built-in channel."""
-MOST = 200
+MAX_CHANNELS = 200
 """Maximum number of channels per installation."""
 
 
@@ -91,8 +91,8 @@ def create_channel(channel_settings: ChannelSettings, *, by: str, now: datetime)
     )
     with transaction.atomic():
         groups = _groups(channel_settings.groups)
-        if Channel.objects.count() >= MOST:
-            raise InvalidInput(f"at most {MOST} channels", where="name", code="too_many")
+        if Channel.objects.count() >= MAX_CHANNELS:
+            raise InvalidInput(f"at most {MAX_CHANNELS} channels", where="name", code="too_many")
         _save(row, insert=True)
         row.groups.set(groups)
         record_audit_event(

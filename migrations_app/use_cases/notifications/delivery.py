@@ -27,22 +27,22 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.visibility import permissions_of, rights_over
 from migrations_app.readiness.notification_events import EventFacts, headline, severity_of, text_of
-from migrations_app.redaction import redacted
+from migrations_app.redaction import redacted_tree
 from migrations_app.use_cases.notifications.channels import unsealed_channel
 from migrations_app.use_cases.notifications.routing import BATCH_DELAY
 from migrations_app.use_cases.runtime.connections import network_policy
 
 log = logging.getLogger(__name__)
-QUIET = timedelta(minutes=5)
+MIN_MESSAGE_INTERVAL = timedelta(minutes=5)
 """Minimum pause after a message; events that are not urgent are collected meanwhile."""
-CLAIM = timedelta(seconds=60)
+CLAIM_DURATION = timedelta(seconds=60)
 """How long a worker claims a channel: longer than one message may take, so that a dead worker does not block it
 longer.
 """
 BATCH = 1000
-TRIES = 24
-FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
-KEPT_TRIES = 30
+MAX_ATTEMPTS = 24
+FIRST_BACKOFF, MAX_BACKOFF = timedelta(minutes=1), timedelta(hours=1)
+MAX_LOGGED_ATTEMPTS = 30
 UNKNOWN = "no_outcome"
 """Code in the log for an attempt whose outcome was never recorded."""
 SOURCE = "karpdash"
@@ -63,7 +63,7 @@ def deliver(channel_id: uuid.UUID) -> int:
     """Sends the waiting deliveries of one channel, unless another worker has claimed it. Returns how many events were
     received.
 
-    1. Claim the channel until CLAIM has passed; return 0 if another worker has it.
+    1. Claim the channel until CLAIM_DURATION has passed; return 0 if another worker has it.
     2. Take the waiting deliveries and count this attempt on each of them.
     3. Send them as one message, outside any transaction.
     4. Record the outcome, and release the channel.
@@ -72,7 +72,7 @@ def deliver(channel_id: uuid.UUID) -> int:
     if channel_id not in due(now):
         return 0
     free = Q(busy_until=None) | Q(busy_until__lt=now)
-    if not Channel.objects.filter(free, pk=channel_id, enabled=True).update(busy_until=now + CLAIM):
+    if not Channel.objects.filter(free, pk=channel_id, enabled=True).update(busy_until=now + CLAIM_DURATION):
         return 0
     channel = Channel.objects.get(pk=channel_id)
     rows = _next_message(channel, now)
@@ -84,14 +84,14 @@ def deliver(channel_id: uuid.UUID) -> int:
 
 
 def _next_message(channel: Channel, now: datetime) -> list[Delivery]:
-    """The deliveries of the next message, with this attempt counted. Deliveries with TRIES attempts are given
+    """The deliveries of the next message, with this attempt counted. Deliveries with MAX_ATTEMPTS attempts are given
     up (R36).
     """
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)
     with transaction.atomic():
         # Each mail to people goes to those who have rights over its cluster, so events are not combined.
         most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
-        waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
+        waiting.filter(attempts__gte=F("tries_from") + MAX_ATTEMPTS).update(state=Delivery.State.FAILED)
         ripe = Q(next_at__lte=now) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
         candidates = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
         rows = _last_tried_message(candidates) if channel.kind in KEYED else candidates
@@ -114,7 +114,7 @@ def _count_attempt(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime)
     """Counts the attempt if the row is unchanged since it was read. False if another event was merged into it
     meanwhile.
     """
-    tried = [*row.log[-KEPT_TRIES + 1 :], {"at": now.isoformat(), "code": UNKNOWN}]
+    tried = [*row.log[-MAX_LOGGED_ATTEMPTS + 1 :], {"at": now.isoformat(), "code": UNKNOWN}]
     same = waiting.filter(pk=row.pk, attempts=row.attempts, event_id=row.event_id)
     row.attempts, row.log = row.attempts + 1, tried
     return bool(same.update(attempts=row.attempts, log=tried, next_at=now))
@@ -164,7 +164,7 @@ def _encode(kind: str, events: Sequence[EventFacts]) -> tuple[bytes, dict[str, s
 
 
 def _cloud_event(event: EventFacts) -> dict[str, Any]:
-    return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted(dict(event))}
+    return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted_tree(dict(event))}
 
 
 def _send_mail(channel: Channel, events: Sequence[EventFacts]) -> str:
@@ -205,7 +205,7 @@ def _responsible_addresses(events: Sequence[EventFacts]) -> tuple[str, ...]:
 def _store_outcome(channel: Channel, rows: Iterable[Delivery], *, error_code: str, now: datetime) -> None:
     """Records the outcome on rows and channel. The channel pauses longer after each failure (exponential backoff)."""
     failures = channel.failures + 1 if error_code else 0
-    pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE) if error_code else QUIET
+    pause = min(FIRST_BACKOFF * 2 ** min(failures - 1, 10), MAX_BACKOFF) if error_code else MIN_MESSAGE_INTERVAL
     again = now + pause * (1 + share(channel.pk) / 10 if error_code else 1)
     with transaction.atomic():
         for row in rows:
@@ -221,7 +221,7 @@ def _store_row_outcome(row: Delivery, error_code: str, *, now: datetime, again: 
     changed: dict[str, Any] = {"log": tried, "last_error": error_code[:60]}
     if not error_code:
         changed |= {"state": Delivery.State.SENT, "sent_at": now}
-    elif row.attempts - row.tries_from >= TRIES:
+    elif row.attempts - row.tries_from >= MAX_ATTEMPTS:
         changed["state"] = Delivery.State.FAILED
     else:
         changed["next_at"] = again

@@ -34,9 +34,9 @@ from migrations_app.use_cases.organizations import queue
 from migrations_app.use_cases.organizations.queue import ListingClaim
 from migrations_app.use_cases.organizations.registration import hub_access, member_access
 
-AT_ONCE = 8
+MAX_CONCURRENT_ACCOUNTS = 8
 """Number of accounts that are read concurrently."""
-MOST_CLUSTERS = 5_000
+MAX_CLUSTERS = 5_000
 NOT_ACTIVE = "account_not_active"
 
 
@@ -51,12 +51,12 @@ def current_listing(row: AwsOrganization) -> OrganizationListing:
     hub = hub_access(row)
     prove_guarded(hub, own)
     accounts = organization_accounts(hub, own)
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="organization") as threads:
+    with ThreadPoolExecutor(MAX_CONCURRENT_ACCOUNTS, thread_name_prefix="organization") as threads:
         read = threads.map(lambda account: _account(row, account, own=own, ends=ends), accounts)
         listing = OrganizationListing(accounts=tuple(sorted(read, key=lambda account: (account.name, account.id))))
-    if len(listing.clusters) > MOST_CLUSTERS:
+    if len(listing.clusters) > MAX_CLUSTERS:
         raise InvalidInput(
-            f"more than {MOST_CLUSTERS} clusters: register them in parts", code="too_many", where="regions"
+            f"more than {MAX_CLUSTERS} clusters: register them in parts", code="too_many", where="regions"
         )
     return listing
 

@@ -13,12 +13,12 @@ from migrations_app.inventory.objects.organization import ListedCluster, Organiz
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.queries.organizations import listing_of
-from migrations_app.use_cases.clusters.registration import Details, new_row, stored
-from migrations_app.use_cases.organizations.registration import found_organization, member_role_arn
+from migrations_app.use_cases.clusters.registration import Details, new_row, save_new
+from migrations_app.use_cases.organizations.registration import member_role_arn, require_organization
 
-GOOD_FOR = timedelta(days=1)
+LISTING_LIFETIME = timedelta(days=1)
 """How long after a listing its clusters can be registered, because the roles were proven at its time."""
-MOST = 500
+MAX_CLUSTERS_PER_REQUEST = 500
 
 
 def register_listed(
@@ -29,12 +29,12 @@ def register_listed(
     Environment, target and interval are those of `details`. Raises NotFound; InvalidInput for an ARN that is not listed
     or cannot be registered; Conflict `look_too_old`, `registered`, `name_taken`.
     """
-    if not 1 <= len(names) <= MOST:
-        raise InvalidInput(f"1 to {MOST} clusters are needed", where="clusters")
+    if not 1 <= len(names) <= MAX_CLUSTERS_PER_REQUEST:
+        raise InvalidInput(f"1 to {MAX_CLUSTERS_PER_REQUEST} clusters are needed", where="clusters")
     with transaction.atomic():
-        row = found_organization(organization_id, locked=True)
+        row = require_organization(organization_id, locked=True)
         listing = listing_of(row)
-        if listing is None or row.listed_at is None or row.listed_at < timezone.now() - GOOD_FOR:
+        if listing is None or row.listed_at is None or row.listed_at < timezone.now() - LISTING_LIFETIME:
             raise Conflict("the list is older than a day: discover the organization again first", code="look_too_old")
         chosen = _chosen(listing, tuple(names))
         return {
@@ -60,4 +60,4 @@ def _registered(row: AwsOrganization, cluster: ListedCluster, *, details: Detail
     cluster_row = new_row(details, source=Cluster.Source.EKS)
     cluster_row.server, cluster_row.eks_arn = cluster.server, cluster.arn
     cluster_row.role_arn, cluster_row.organization = member_role_arn(row, cluster.account), row
-    return stored(cluster_row, None)
+    return save_new(cluster_row, None)

@@ -16,10 +16,10 @@ from migrations_app.errors import Conflict
 from migrations_app.inventory.objects.organization import OrganizationListing
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.audit.log import WORKER, Event, record, record_audit_event
-from migrations_app.use_cases.organizations.registration import found_organization
+from migrations_app.use_cases.organizations.registration import require_organization
 
-ATTEMPTS = 2
-EVERY = timedelta(days=1)
+MAX_ATTEMPTS = 2
+LISTING_INTERVAL = timedelta(days=1)
 """How often an organization that was listed once is listed again, so that new and removed clusters are shown."""
 SCHEDULE = "schedule"
 IDLE, QUEUED, RUNNING = AwsOrganization.State.IDLE, AwsOrganization.State.QUEUED, AwsOrganization.State.RUNNING
@@ -35,7 +35,7 @@ class ListingClaim:
 
 def request_listing(organization_id: uuid.UUID, *, by: str) -> bool:
     """Enqueues a listing; False if one is queued or running. Raises NotFound."""
-    row = found_organization(organization_id)
+    row = require_organization(organization_id)
     with transaction.atomic():
         is_new = _enqueue(AwsOrganization.objects.filter(pk=organization_id, state=IDLE), by=by)
         if is_new:
@@ -47,7 +47,7 @@ def claim(organization_id: uuid.UUID) -> ListingClaim | None:
     """Claims a queued listing, or one whose worker was lost; None if it is claimed or there is none."""
     free = Q(state=QUEUED) | ABANDONED
     # The attempt is counted before the work, so that work that crashes its worker each time ends (R36).
-    changed = AwsOrganization.objects.filter(free, pk=organization_id, attempts__lt=ATTEMPTS).update(
+    changed = AwsOrganization.objects.filter(free, pk=organization_id, attempts__lt=MAX_ATTEMPTS).update(
         state=RUNNING, lease_until=Now() + _lease(), attempts=F("attempts") + 1, fence=F("fence") + 1
     )
     if not changed:
@@ -85,17 +85,20 @@ def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
     """The organizations whose listing is to be enqueued: due ones, and those whose message or worker was lost. Fails
     those without attempts left.
     """
-    for row in AwsOrganization.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("listing"):
+    for row in AwsOrganization.objects.filter(ABANDONED, attempts__gte=MAX_ATTEMPTS).defer("listing"):
         fail(
             ListingClaim(row.pk, row.fence),
             "worker_lost",
-            words=f"the worker ended during the discovery, {ATTEMPTS} times",
+            words=f"the worker ended during the discovery, {MAX_ATTEMPTS} times",
         )
     now = timezone.now()
-    _enqueue(AwsOrganization.objects.filter(state=IDLE, listed_at__isnull=False, tried_at__lt=now - EVERY), by=SCHEDULE)
+    _enqueue(
+        AwsOrganization.objects.filter(state=IDLE, listed_at__isnull=False, tried_at__lt=now - LISTING_INTERVAL),
+        by=SCHEDULE,
+    )
     earlier = now - timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=QUEUED, requested_at__lt=earlier) | Q(state=QUEUED, requested_by=SCHEDULE)
-    rows = AwsOrganization.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS)
+    rows = AwsOrganization.objects.filter(ABANDONED | waiting, attempts__lt=MAX_ATTEMPTS)
     return tuple(rows.values_list("pk", flat=True))
 
 

@@ -16,11 +16,11 @@ from migrations_app.iam.partitions import partition_of
 from migrations_app.inventory.objects.cluster_arn import is_account, read_place
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.eks_registration import no_identity
+from migrations_app.use_cases.clusters.eks_registration import identity_error
 
 HUB_ROLE = "karpdash-organization"
 MEMBER_ROLE = "karpdash-reader"
-MOST_REGIONS = 20
+MAX_REGIONS = 20
 LONGEST_NAME = 120
 _ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 
@@ -72,7 +72,7 @@ def register_organization(request: NewOrganization) -> uuid.UUID:
 
 def remove_organization(organization_id: uuid.UUID, *, typed_name: str) -> None:
     """Deletes an organization without clusters. Raises NotFound, InvalidInput unless its name was typed, Conflict."""
-    row = found_organization(organization_id)
+    row = require_organization(organization_id)
     if typed_name != row.name:
         raise InvalidInput("type the organization's name to remove it", where="name", code="name_not_typed")
     try:
@@ -83,7 +83,7 @@ def remove_organization(organization_id: uuid.UUID, *, typed_name: str) -> None:
         raise Conflict("its clusters are still registered; remove them first", code="has_clusters") from None
 
 
-def found_organization(organization_id: uuid.UUID, *, locked: bool = False) -> AwsOrganization:
+def require_organization(organization_id: uuid.UUID, *, locked: bool = False) -> AwsOrganization:
     """The row of the organization; `locked` until the transaction ends. Raises NotFound."""
     rows = AwsOrganization.objects.select_for_update() if locked else AwsOrganization.objects.all()
     row = rows.filter(pk=organization_id).first()
@@ -129,8 +129,8 @@ def _checked(request: NewOrganization) -> list[str]:
     if request.hub_role == request.member_role:
         raise InvalidInput("the two roles need different names", code="bad_role", where="member_role")
     regions = list(dict.fromkeys(region.strip() for region in request.regions if region.strip()))
-    if not 1 <= len(regions) <= MOST_REGIONS:
-        raise InvalidInput(f"1 to {MOST_REGIONS} regions are needed", code="bad_region", where="regions")
+    if not 1 <= len(regions) <= MAX_REGIONS:
+        raise InvalidInput(f"1 to {MAX_REGIONS} regions are needed", code="bad_region", where="regions")
     for region in regions:
         _check_region(region)
     if len({partition_of(region) for region in regions}) > 1:
@@ -149,4 +149,4 @@ def _principal(region: str) -> str:
     try:
         return own_principal(settings.ENV.aws, region=region)
     except Unauthorized as refused:
-        raise no_identity(refused) from None
+        raise identity_error(refused) from None

@@ -21,9 +21,9 @@ from migrations_app.use_cases.audit.log import assert_writable, record_audit_eve
 from migrations_app.use_cases.pull_requests.preview import proposal_of
 from migrations_app.use_cases.pull_requests.repositories import connect_repository, repository_of
 
-VALID: Final = timedelta(days=1)
+PREVIEW_LIFETIME: Final = timedelta(days=1)
 """How long after its creation a preview may be approved."""
-UNDER_WAY: Final = timedelta(minutes=2)
+OPENING_TIMEOUT: Final = timedelta(minutes=2)
 """From this age on, a request that is still being opened counts as interrupted."""
 PullRequestState = PullRequest.State
 
@@ -76,7 +76,7 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
         _store_outcome(
             row, state=PullRequestState(host_request.status), number=host_request.number, now=now, before=row.state
         )
-    elif row.state == PullRequestState.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
+    elif row.state == PullRequestState.OPENING and row.approved_at and now - row.approved_at >= OPENING_TIMEOUT:
         _settle(connect_repository(row.repository), row, now=now)
     else:
         raise Conflict("there is no open pull request", code="nothing_open")
@@ -102,7 +102,7 @@ def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: 
             assert_writable()
             if row.state != PullRequestState.PREVIEWED:
                 raise Conflict("this preview has been used already", code="stale")
-            if row.digest != digest or now - row.made_at > VALID:
+            if row.digest != digest or now - row.made_at > PREVIEW_LIFETIME:
                 raise Conflict("the preview is stale; preview again", code="stale")
             row.state, row.approved_by_name, row.approved_at = PullRequestState.OPENING, person.name, now
             row.save(update_fields=["state", "approved_by_name", "approved_at"])

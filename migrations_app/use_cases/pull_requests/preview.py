@@ -45,10 +45,10 @@ from migrations_app.use_cases.pull_requests.repositories import connect_reposito
 from migrations_app.use_cases.runtime.connections import keys
 
 FIELD: Final = "proposal"
-MOST_FILES: Final = 60
+MAX_FILES: Final = 60
 """Maximum number of files that are read in a folder for one preview; each is a request."""
-MOST_BYTES: Final = 512 * 1024
-MOST_BESIDES: Final = 10
+MAX_BYTES: Final = 512 * 1024
+MAX_BESIDES: Final = 10
 """Maximum number of values files elsewhere in the repository that are read for one preview."""
 ACTIVE: Final = (PullRequest.State.OPENING, PullRequest.State.OPEN)
 
@@ -94,7 +94,7 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
     head = host.head(request.branch.strip())
     origin = GitOrigin(repository.address, head.branch)
     texts = dict(texts_below(host, head.commit, path=_place(request.path), may_hold=change.may_hold))
-    for path in change.besides(texts, origin)[:MOST_BESIDES]:
+    for path in change.besides(texts, origin)[:MAX_BESIDES]:
         texts |= texts_below(host, head.commit, path=_place(path), may_hold=lambda _path, _text: False)
     proposal = change.proposed(texts, origin)
     row = PullRequest(
@@ -107,7 +107,7 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
 
 def _fix(request: PreviewRequest) -> _RepositoryChange:
     """The change for the fix of a check. Raises NotFound, InvalidInput."""
-    cluster, finding, change = found_change(request.cluster, check=request.check, hop=request.hop)
+    cluster, finding, change = require_change(request.cluster, check=request.check, hop=request.hop)
     subject = _subject(cluster, request, title=finding.title)
     return _RepositoryChange(
         cluster=cluster,
@@ -145,7 +145,7 @@ def active_request(request: PreviewRequest) -> uuid.UUID | None:
     return key if key is None else uuid.UUID(str(key))
 
 
-def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluster, Finding, Change]:
+def require_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluster, Finding, Change]:
     """The cluster, the failing finding of its newest snapshot, and the change that files can contain.
 
     Raises NotFound, and InvalidInput `no_file_change` if the fix changes no object in a file.
@@ -171,12 +171,12 @@ def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[st
     listed = host.files(commit, path)
     exact = listed if list(listed) == [path] else {}
     likely = exact or {name: content for name, content in listed.items() if name.endswith((".yaml", ".yml"))}
-    if len(likely) > MOST_FILES:
-        words = f"{len(likely)} YAML files were found, and at most {MOST_FILES} are read: name the file, or its folder"
+    if len(likely) > MAX_FILES:
+        words = f"{len(likely)} YAML files were found, and at most {MAX_FILES} are read: name the file, or its folder"
         raise InvalidInput(words, code="too_many_files", where="path")
     # One by one, so that no more than one file that is too large is held at a time.
     read = ((name, host.text(content)) for name, content in likely.items())
-    return {name: text for name, text in read if len(text) <= MOST_BYTES and (exact or may_hold(name, text))}
+    return {name: text for name, text in read if len(text) <= MAX_BYTES and (exact or may_hold(name, text))}
 
 
 def proposal_of(row: PullRequest) -> Proposal:

@@ -23,7 +23,7 @@ from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import keys, network_policy
 
 FIELD: Final = "git credential"
-MOST: Final = 200
+MAX_REPOSITORIES: Final = 200
 """Maximum number of repositories per installation."""
 LONGEST_SECRET: Final = 8000
 _NUMBER: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
@@ -52,8 +52,8 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     address = _checked(request)
     if CodeRepository.objects.filter(address=address).exists():
         raise _taken(address)
-    if CodeRepository.objects.count() >= MOST:
-        raise InvalidInput(f"at most {MOST} repositories", where="address", code="too_many")
+    if CodeRepository.objects.count() >= MAX_REPOSITORIES:
+        raise InvalidInput(f"at most {MAX_REPOSITORIES} repositories", where="address", code="too_many")
     credential, group = _credential(request), _group(request.group)
     open_host(request.kind, address, credential=credential, reach=network_policy()).head("")
     row = CodeRepository(
@@ -69,8 +69,8 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-            detail = {"kind": row.kind, "by_app": bool(row.app), "group": str(row.group_id or "")}
-            record_audit_event("repository.registered", address, **detail)
+            scope = str(row.group_id or "")
+            record_audit_event("repository.registered", address, kind=row.kind, by_app=bool(row.app), group=scope)
     except IntegrityError:
         raise _taken(address) from None
     return row.pk

@@ -18,9 +18,9 @@ from migrations_app.rehearsals.document import read_document
 from migrations_app.use_cases.rollouts.transitions import ENDED
 from migrations_app.use_cases.runtime import counters
 
-LATEST = timedelta(days=1)
+MAX_RUN_AGE = timedelta(days=1)
 """Rollouts that ended longer ago are no longer compared."""
-AT_ONCE = 50
+MAX_PER_SWEEP = 50
 
 
 def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
@@ -32,7 +32,7 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
     if row is None or row.started_at is None or row.finished_at is None:
         return None
     newest = newest_result(row.pk, digest=row.digest)
-    result = read_document(newest.raw).calm if newest else None
+    result = read_document(newest.raw).without_failure if newest else None
     if newest is None or result is None:
         return None
     record, _ = RunRecord.objects.get_or_create(rollout=row)
@@ -64,6 +64,6 @@ def uncompared() -> list[uuid.UUID]:
         ~Exists(compared),
         state__in=sorted(ENDED),
         started_at__isnull=False,
-        finished_at__gte=timezone.now() - LATEST,
+        finished_at__gte=timezone.now() - MAX_RUN_AGE,
     )
-    return list(rows.order_by("finished_at").values_list("pk", flat=True)[:AT_ONCE])
+    return list(rows.order_by("finished_at").values_list("pk", flat=True)[:MAX_PER_SWEEP])

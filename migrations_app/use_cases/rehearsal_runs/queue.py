@@ -26,12 +26,12 @@ from migrations_app.rehearsals.result import Scenario
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired
-from migrations_app.use_cases.rollouts.transitions import rollout_for_update
+from migrations_app.use_cases.rollouts.transitions import locked_rollout
 
-ATTEMPTS = 2
-MOST_OF_A_PLAN = 20
+MAX_ATTEMPTS = 2
+MAX_OF_A_PLAN = 20
 """Maximum number of rehearsals of one plan; more are refused."""
-MOST_WAKE_UPS = 50
+MAX_ENQUEUED = 50
 HIGHEST_SEED = 2**31 - 1
 SCENARIOS: tuple[Scenario, ...] = ("full_zone", "nodes_never_ready", "webhook_down")
 """The failures that can be requested."""
@@ -56,15 +56,15 @@ def request_rehearsal(
     """
     _refuse_invalid(failures, seed)
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
         if row.state not in REHEARSED:
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be rehearsed", code="moved")
         refuse_expired(row)
         if why := why_unplayed(msgspec.json.decode(bytes(row.plan), type=Plan)):
             raise InvalidInput(why, code="not_played", where="plan")
-        if row.rehearsals.count() >= MOST_OF_A_PLAN:
-            raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan at most: make a new preview", code="too_many")
+        if row.rehearsals.count() >= MAX_OF_A_PLAN:
+            raise Conflict(f"{MAX_OF_A_PLAN} rehearsals of a plan at most: make a new preview", code="too_many")
         return _enqueue(row, person, failures=failures, seed=seed, by=by)
 
 
@@ -98,7 +98,7 @@ def claim(rehearsal_id: uuid.UUID) -> RehearsalClaim | None:
     """Claims a queued rehearsal, or a running one whose lease expired; None if it is claimed or has ended."""
     free = Q(state=Rehearsal.State.QUEUED) | ABANDONED
     # The attempt is counted before the work, so that work that crashes its worker each time ends (R36).
-    changed = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=ATTEMPTS).update(
+    changed = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=MAX_ATTEMPTS).update(
         state=Rehearsal.State.RUNNING,
         started_at=timezone.now(),
         lease_until=Now() + _lease(),
@@ -149,13 +149,13 @@ def rehearsals_to_enqueue() -> tuple[uuid.UUID, ...]:
     """The ids of rehearsals to enqueue: queued ones without a message, and those of lost workers. Fails those without
     attempts left.
     """
-    for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("result"):
+    for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=MAX_ATTEMPTS).defer("result"):
         rehearsal_claim = RehearsalClaim(row.pk, row.rollout_id, row.fence)
-        fail(rehearsal_claim, "worker_lost", words=f"the worker ended during the rehearsal, {ATTEMPTS} times")
+        fail(rehearsal_claim, "worker_lost", words=f"the worker ended during the rehearsal, {MAX_ATTEMPTS} times")
     earlier = timezone.now() - timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=Rehearsal.State.QUEUED, made_at__lt=earlier)
-    rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS).order_by("made_at")
-    return tuple(rows.values_list("pk", flat=True)[:MOST_WAKE_UPS])
+    rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=MAX_ATTEMPTS).order_by("made_at")
+    return tuple(rows.values_list("pk", flat=True)[:MAX_ENQUEUED])
 
 
 def _row_of(rehearsal_claim: RehearsalClaim) -> QuerySet[Rehearsal]:
@@ -188,8 +188,3 @@ def rehearsal_event(rehearsal: Rehearsal, then: str, *, row: Rollout, by: Actor)
         correlation=str(row.pk),
         detail={"rehearsal": str(rehearsal.pk), "failures": rehearsal.failures, "seed": rehearsal.seed},
     )
-
-
-def _locked(rollout_id: uuid.UUID) -> Rollout:
-    rollout_for_update(rollout_id)
-    return Rollout.objects.select_for_update().get(pk=rollout_id)

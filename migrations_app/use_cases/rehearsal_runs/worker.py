@@ -15,7 +15,7 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherC
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.rehearsals.document import RehearsalPlay, stored
-from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
 from migrations_app.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.queue import RehearsalClaim

@@ -22,7 +22,7 @@ from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired, refuse_moved, refuse_unrehearsed
-from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, locked_rollout, require_rollout, transition
 
 __all__ = [
     "ApprovalRequest",
@@ -77,7 +77,7 @@ def request_approval(
     callers. Raises PermissionDenied, InvalidInput, Conflict.
     """
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         refuse_expired(row)
@@ -91,7 +91,7 @@ def request_approval(
     return row
 
 
-def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
+def approve(rollout_id: uuid.UUID, person: Person, *, approval_request: ApprovalRequest, by: Actor) -> Rollout:
     """Records one approval.
 
     Raises PermissionDenied, InvalidInput for a missing acknowledgement or name, Conflict for another digest, an expired
@@ -106,9 +106,9 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_expired(row)
         refuse_unrehearsed(row)
-        _refuse_other_plan(row, yes, typed=risk in TYPED)
-        _store(row, person, yes=yes, now=now)
-        record(_event(row, by, verb="rollout.yes", outcome="yes", why=yes.reason))
+        _refuse_other_plan(row, approval_request, typed=risk in TYPED)
+        _store(row, person, approval_request=approval_request, now=now)
+        record(_event(row, by, verb="rollout.yes", outcome="yes", why=approval_request.reason))
         if row.approvals.count() >= approvals_needed(row):
             transition(row, "approved", by=by)
     return row
@@ -149,24 +149,24 @@ def copy_approvals(
         transition(row, "approved", by=by)
 
 
-def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
+def break_glass(rollout_id: uuid.UUID, person: Person, *, approval_request: ApprovalRequest, by: Actor) -> Rollout:
     """Approves alone in an emergency: needs a reason, is marked permanently, and notifies every approver (A45).
 
     All other checks stay. Raises as `approve`, and InvalidInput `reason_needed`.
     """
     now = timezone.now()
-    refuse_person(may_break_glass(person_over_cluster(person, rollout_for_update(rollout_id).cluster_id), now=now))
-    if not yes.reason.strip():
+    refuse_person(may_break_glass(person_over_cluster(person, require_rollout(rollout_id).cluster_id), now=now))
+    if not approval_request.reason.strip():
         raise InvalidInput("describe the emergency", where="reason", code="reason_needed")
     with transaction.atomic():
         row = _awaiting(rollout_id)
         refuse_expired(row)
         refuse_unrehearsed(row)
-        _refuse_other_plan(row, yes, typed=True)
-        _store(row, person, yes=yes, now=now, alone=True)
-        record(_event(row, by, verb="rollout.break_glass", outcome="alone", why=yes.reason))
+        _refuse_other_plan(row, approval_request, typed=True)
+        _store(row, person, approval_request=approval_request, now=now, alone=True)
+        record(_event(row, by, verb="rollout.break_glass", outcome="alone", why=approval_request.reason))
         Outbox.objects.create(topic="rollout.break_glass", body={"rollout": str(row.pk), "by": person.name})
-        transition(row, "approved", by=by, cause=TransitionCause(code="break_glass", words=yes.reason))
+        transition(row, "approved", by=by, cause=TransitionCause(code="break_glass", words=approval_request.reason))
     return row
 
 
@@ -175,7 +175,7 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
     Conflict.
     """
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         scoped_person = person_over_cluster(person, row.cluster_id)
         if "approve" not in scoped_person.rights:
             refuse_person(may_prepare(scoped_person))
@@ -197,53 +197,50 @@ def acknowledgements_needed(row: Rollout) -> dict[str, str]:
 
 
 def _awaiting(rollout_id: uuid.UUID) -> Rollout:
-    row = _locked(rollout_id)
+    row = locked_rollout(rollout_id)
     if row.state != "awaiting_approval":
         raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be approved", code="moved")
     return row
 
 
-def _store(row: Rollout, person: Person, *, yes: ApprovalRequest, now: datetime, alone: bool = False) -> None:
+def _store(
+    row: Rollout, person: Person, *, approval_request: ApprovalRequest, now: datetime, alone: bool = False
+) -> None:
     try:
         with transaction.atomic():
             Approval.objects.create(
                 rollout=row,
                 approver_id=person.id,
                 approver_name=person.name,
-                digest=yes.digest,
-                nonce=yes.nonce,
+                digest=approval_request.digest,
+                nonce=approval_request.nonce,
                 step_up=person.fresh_until is not None and person.fresh_until > now,
                 break_glass=alone,
-                reason=yes.reason[:2000],
+                reason=approval_request.reason[:2000],
             )
     except IntegrityError:
         raise Conflict("you have approved this plan already", code="approved_already") from None
-    accepted = sorted({*row.accepted, *yes.accepted})
+    accepted = sorted({*row.accepted, *approval_request.accepted})
     Rollout.objects.filter(pk=row.pk).update(accepted=accepted)
     row.accepted = accepted
 
 
-def _refuse_other_plan(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
-    if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
+def _refuse_other_plan(row: Rollout, approval_request: ApprovalRequest, *, typed: bool) -> None:
+    if not secrets.compare_digest(approval_request.digest.encode(), row.digest.encode()):
         raise Conflict("the plan has changed since this page was loaded", code="digest_moved")
-    if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):
+    if not secrets.compare_digest(approval_request.nonce.encode(), row.nonce.encode()):
         raise Conflict("this form is stale; reload the page", code="nonce_moved")
-    left = sorted(set(acknowledgements_needed(row)) - set(yes.accepted))
+    left = sorted(set(acknowledgements_needed(row)) - set(approval_request.accepted))
     if left:
         words = f"these steps need acknowledgement, one by one: {', '.join(left)}"
         raise InvalidInput(words, where="accepted", code="not_accepted")
     if typed:
-        _refuse_untyped(row, yes.typed)
+        _refuse_untyped(row, approval_request.typed)
 
 
 def _refuse_untyped(row: Rollout, typed: str) -> None:
     if typed != row.cluster_name:
         raise InvalidInput("type the cluster's name as it is shown above", where="typed", code="name_not_typed")
-
-
-def _locked(rollout_id: uuid.UUID) -> Rollout:
-    rollout_for_update(rollout_id)
-    return Rollout.objects.select_for_update().get(pk=rollout_id)
 
 
 def _event(row: Rollout, by: Actor, *, verb: str, outcome: str, why: str = "") -> Event:

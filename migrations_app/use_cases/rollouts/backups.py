@@ -19,7 +19,7 @@ from migrations_app.errors import Conflict, InvalidSetting
 from migrations_app.manifests import JsonMap
 from migrations_app.manifests.writer import stream, text_of
 from migrations_app.models.rollout import Rollout, RolloutBackup, StepDiff
-from migrations_app.use_cases.rollouts.transitions import rollout_for_update
+from migrations_app.use_cases.rollouts.transitions import require_rollout
 from migrations_app.use_cases.runtime.connections import keys
 
 BACKUP_FIELD = "exported"
@@ -68,7 +68,7 @@ def backup_manifests(row: Rollout) -> tuple[dict[str, Any], ...]:
 
 def exports_yaml(rollout_id: uuid.UUID) -> str:
     """The backups as one YAML stream; empty if there are none. Raises NotFound, Conflict."""
-    return stream(text_of(manifest) for manifest in backup_manifests(rollout_for_update(rollout_id)))
+    return stream(text_of(manifest) for manifest in backup_manifests(require_rollout(rollout_id)))
 
 
 def _decrypted(row: Rollout, pk: int) -> bytes:

@@ -21,13 +21,13 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import refuse_moved, refuse_without_action_workers
-from migrations_app.use_cases.rollouts.transitions import rollout_for_update
+from migrations_app.use_cases.rollouts.transitions import require_rollout
 
 ROLL_BACK = "roll_back"
 MAY_BE_ROLLED_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
 """States in which a rollout may be rolled back (A07)."""
 LONGEST_TEXT = 253
-MOST_CHOSEN = 500
+MAX_CHOSEN = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
 
     Raises NotFound, PermissionDenied, Conflict.
     """
-    row = rollout_for_update(rollout_id)
+    row = require_rollout(rollout_id)
     refuse_person(may_prepare(person_over_cluster(person, row.cluster_id)))
     refuse_moved(row, version)
     if row.state not in MAY_BE_ROLLED_BACK:
@@ -154,8 +154,8 @@ def _refuse_invalid(value: object, parameter: Parameter) -> None:
     """Raises InvalidInput unless the value is of the type that the published schema of the parameter names: the text
     `"false"` is not the choice false, nor one name a list of names.
     """
-    if parameter.many and isinstance(value, list) and len(value) > MOST_CHOSEN:
-        raise InvalidInput(f"at most {MOST_CHOSEN} at once", where=parameter.name, code="too_many")
+    if parameter.many and isinstance(value, list) and len(value) > MAX_CHOSEN:
+        raise InvalidInput(f"at most {MAX_CHOSEN} at once", where=parameter.name, code="too_many")
     wanted, fits = _type_of(parameter)
     if not fits(value):
         raise InvalidInput(f"enter {wanted}", where=parameter.name, code="bad_parameter")

@@ -33,7 +33,7 @@ from migrations_app.use_cases.rollouts import lease, limits
 from migrations_app.use_cases.rollouts.attempts import reset_attempts
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
-NAMES = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")
+CRASH_POINTS = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")
 
 
 def _nothing(_name: str) -> None:
@@ -58,7 +58,7 @@ class ExecutionContext:
 
     row: Rollout
     plan: Plan
-    fence: LeaseToken
+    lease_token: LeaseToken
     actor: Actor
 
     @property
@@ -108,7 +108,7 @@ class ExecutionContext:
 
     def refuse_short_lease(self, seconds: float) -> None:
         """Raises LeaseLost unless the lease outlives the request's deadline (A20)."""
-        if not lease.is_valid_for(self.fence, seconds) and not lease.renew(self.fence):
+        if not lease.is_valid_for(self.lease_token, seconds) and not lease.renew(self.lease_token):
             raise LeaseLost("the lease has expired")
 
     def note(self, **columns: object) -> None:
@@ -120,8 +120,10 @@ class ExecutionContext:
     def report_waiting(self, words: str) -> bool:
         return report_waiting(self, words)
 
-    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
-        return record_intent(self, step, change=change, tie=tie, body_digest=body_digest)
+    def record_intent(
+        self, step: Step, *, change: PlannedRequest, object_version: ObjectVersion, body_digest: str
+    ) -> Intent:
+        return record_intent(self, step, change=change, object_version=object_version, body_digest=body_digest)
 
     def record_outcome(self, attempt_id: int, outcome: AttemptOutcome) -> None:
         record_outcome(self, attempt_id, outcome=outcome)
@@ -148,14 +150,14 @@ def lines(rollout_id: uuid.UUID) -> list[Attempt]:
 
 
 def record_intent(
-    work: ExecutionContext, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str
+    work: ExecutionContext, step: Step, *, change: PlannedRequest, object_version: ObjectVersion, body_digest: str
 ) -> Intent:
     """Commits the intent of a request (A19).
 
     Raises StopRequested, LeaseLost, RolloutHalted and database errors; the request must not be sent then.
     """
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         refuse_if_stopped(work)
         if skip_asked(work, step):
             # The rollout's row is locked: a person skipped the node since it was read.
@@ -165,12 +167,12 @@ def record_intent(
             rollout=work.row,
             step=step.id,
             number=number,
-            fence=work.fence.token,
+            fence=work.lease_token.token,
             verb=change.verb,
             path=change.path,
             body_digest=body_digest,
-            uid=tie.uid,
-            resource_version=tie.resource_version,
+            uid=object_version.uid,
+            resource_version=object_version.resource_version,
             actor=work.actor.name,
             # The database's clock: another worker, with another clock, may settle the request later (R18).
             intent_at=Now(),
@@ -191,7 +193,7 @@ def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: AttemptO
     Raises Conflict if the outcome is settled already.
     """
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         changed = Attempt.objects.filter(pk=attempt_id, outcome__in=("", Attempt.Outcome.UNKNOWN)).update(
             outcome=outcome.outcome,
             status=outcome.status,
@@ -217,14 +219,14 @@ def record_skipped(
     `outcome` is `applied` if an earlier request of the step took effect although it was refused or given up.
     """
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         now = timezone.now()
         number = Attempt.objects.filter(rollout=work.row, step=step.id).count() + 1
         attempt = Attempt.objects.create(
             rollout=work.row,
             step=step.id,
             number=number,
-            fence=work.fence.token,
+            fence=work.lease_token.token,
             verb=verb,
             path=step.change.path if step.change else "",
             body_digest="",
@@ -241,7 +243,7 @@ def record_skipped(
 def note(work: ExecutionContext, **columns: object) -> None:
     """Writes columns other than the state. Raises LeaseLost: a worker without its lease writes nothing (A14)."""
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         Rollout.objects.filter(pk=work.row.pk).update(**columns)
     for name, value in columns.items():
         setattr(work.row, name, value)
@@ -254,7 +256,7 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
     """Stores the counters for the charts of the run page, at most once in SAMPLE_EVERY. Raises LeaseLost."""
     now = timezone.now()
     with transaction.atomic():
-        lease.check(work.fence)
+        lease.check(work.lease_token)
         _remember(work.row, counters)
         last = RolloutSample.objects.filter(rollout=work.row).order_by("-pk").values_list("taken_at", flat=True).first()
         if last is not None and now - last < SAMPLE_EVERY:

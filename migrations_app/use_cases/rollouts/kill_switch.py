@@ -10,7 +10,7 @@ from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.notifications.publish import publish_event
 
-LONGEST = 500
+MAX_REASON_LENGTH = 500
 
 
 def stop_everything(person: Person, *, why: str, by: Actor) -> None:
@@ -22,7 +22,7 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
         row = _locked_row()
         if row.on:
             return
-        row.on, row.why, row.by_name, row.since = True, why.strip()[:LONGEST], person.name, timezone.now()
+        row.on, row.why, row.by_name, row.since = True, why.strip()[:MAX_REASON_LENGTH], person.name, timezone.now()
         _store(row, by, verb="kill_switch.on", why=row.why)
         publish_event("kill_switch.on", "all clusters", by=person.name, why=row.why)
 

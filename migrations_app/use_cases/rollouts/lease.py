@@ -38,32 +38,32 @@ def acquire(cluster_id: uuid.UUID, holder: str) -> LeaseToken | None:
     return LeaseToken(cluster_id, holder, row.token) if row.holder == holder else None
 
 
-def renew(fence: LeaseToken) -> bool:
+def renew(lease_token: LeaseToken) -> bool:
     """Renews the lease. False once it expired or was taken over."""
-    return bool(_held(fence).filter(expires_at__gt=Now()).update(expires_at=Now() + TTL))
+    return bool(_held(lease_token).filter(expires_at__gt=Now()).update(expires_at=Now() + TTL))
 
 
-def release(fence: LeaseToken) -> None:
+def release(lease_token: LeaseToken) -> None:
     """Releases the lease; does nothing if it is lost."""
-    _held(fence).update(holder="", expires_at=None)
+    _held(lease_token).update(holder="", expires_at=None)
 
 
-def check(fence: LeaseToken) -> None:
+def check(lease_token: LeaseToken) -> None:
     """Raises LeaseLost unless the token is still valid. Inside a transaction it locks the row until the end."""
-    if not _held(fence).filter(expires_at__gt=Now()).select_for_update().exists():
+    if not _held(lease_token).filter(expires_at__gt=Now()).select_for_update().exists():
         raise LeaseLost("another worker took over")
 
 
-def check_untaken(fence: LeaseToken) -> None:
+def check_untaken(lease_token: LeaseToken) -> None:
     """Raises LeaseLost once another worker has the lease. An expired lease that nobody took is accepted."""
-    if not _held(fence).select_for_update().exists():
+    if not _held(lease_token).select_for_update().exists():
         raise LeaseLost("another worker took over")
 
 
-def is_valid_for(fence: LeaseToken, seconds: float) -> bool:
+def is_valid_for(lease_token: LeaseToken, seconds: float) -> bool:
     """Whether the lease stays valid for that many seconds; a request is only begun if it does (A20)."""
-    return _held(fence).filter(expires_at__gt=Now() + timedelta(seconds=seconds)).exists()
+    return _held(lease_token).filter(expires_at__gt=Now() + timedelta(seconds=seconds)).exists()
 
 
-def _held(fence: LeaseToken) -> QuerySet[Lease]:
-    return Lease.objects.filter(cluster_id=fence.cluster_id, holder=fence.holder, token=fence.token)
+def _held(lease_token: LeaseToken) -> QuerySet[Lease]:
+    return Lease.objects.filter(cluster_id=lease_token.cluster_id, holder=lease_token.holder, token=lease_token.token)

@@ -25,7 +25,7 @@ from migrations_app.use_cases.rollouts.start_checks import (
     refuse_parallel_rollout,
     refuse_start,
 )
-from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, locked_rollout, require_rollout, transition
 
 ManualOutcome = Literal["paused", "failed", "aborted"]
 MANUAL_OUTCOMES: dict[str, ManualOutcome] = {"paused": "paused", "failed": "failed", "aborted": "aborted"}
@@ -38,7 +38,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
     `rehearsal_missing`, `moved`.
     """
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         if digest != row.digest:
             raise Conflict("the plan has changed since it was shown", code="digest_moved")
@@ -57,7 +57,7 @@ def _begin_rolling_back(row: Rollout, *, by: Actor) -> None:
     """Moves a rollout that is to be rolled back to `rolling_back`, which frees the cluster, unless it had succeeded."""
     if row.rolls_back_id is None:
         return
-    original = _locked(row.rolls_back_id)
+    original = locked_rollout(row.rolls_back_id)
     if original.state != "succeeded":
         transition(original, "rolling_back", by=by, cause=TransitionCause(code="roll_back"))
 
@@ -70,7 +70,7 @@ def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
 def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Rollout:
     """Resumes a paused rollout, with all checks of a start (A10). Raises PermissionDenied, Conflict."""
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state != "paused":
@@ -87,11 +87,11 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
 
     Raises PermissionDenied, Conflict.
     """
-    if rollout_for_update(rollout_id).state == "running":
+    if require_rollout(rollout_id).state == "running":
         request_stop(rollout_id, person, stop_request=Rollout.StopRequest.ABORT, by=by, version=version)
         return
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_stop(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state == "needs_attention":
@@ -107,14 +107,14 @@ def resolve_by_person(
 
     Raises PermissionDenied, InvalidInput, Conflict.
     """
-    refuse_person(may_resolve(person_over_cluster(person, rollout_for_update(rollout_id).cluster_id)))
+    refuse_person(may_resolve(person_over_cluster(person, require_rollout(rollout_id).cluster_id)))
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     if then not in MANUAL_OUTCOMES:
         raise InvalidInput("choose paused, failed or aborted", where="then", code="bad_state")
     ended: dict[str, Any] = {} if then == "paused" else {"finished_at": timezone.now()}
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_moved(row, version)
         if row.state != "needs_attention":
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be settled", code="moved")
@@ -139,7 +139,7 @@ def skip_node(
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_start(person_over_cluster(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state not in ("running", "paused"):
@@ -185,7 +185,7 @@ def _update_original(row: Rollout) -> None:
 
 def request_stop(rollout_id: uuid.UUID, person: Person, *, stop_request: str, by: Actor, version: int | None) -> None:
     with transaction.atomic():
-        row = _locked(rollout_id)
+        row = locked_rollout(rollout_id)
         refuse_person(may_stop(person_over_cluster(person, row.cluster_id)))
         # Stopping is safe, so it is refused only when there is nothing to stop.
         if row.state != "running" and version is not None:
@@ -201,7 +201,7 @@ def request_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
     or is to be aborted.
     """
     with transaction.atomic():
-        return _request_stop(_locked(rollout_id), Rollout.StopRequest.PAUSE, by=by)
+        return _request_stop(locked_rollout(rollout_id), Rollout.StopRequest.PAUSE, by=by)
 
 
 def _request_stop(row: Rollout, stop_request: str, *, by: Actor) -> bool:
@@ -227,11 +227,6 @@ def _set_running(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
         raise Conflict(f"rollout {holder.pk if holder else ''} holds this cluster", code="busy") from None
 
 
-def _locked(rollout_id: uuid.UUID) -> Rollout:
-    rollout_for_update(rollout_id)
-    return Rollout.objects.select_for_update().get(pk=rollout_id)
-
-
 def _event(row: Rollout, by: Actor, *, verb: str) -> Event:
     return Event(
         verb=verb,
@@ -244,14 +239,14 @@ def _event(row: Rollout, by: Actor, *, verb: str) -> Event:
     )
 
 
-AT_ONCE = 200
+MAX_EXPIRED_PER_SWEEP = 200
 
 
 def expire_old_plans() -> int:
     """Expires plans past their time and returns how many. A plan that changed meanwhile is left alone."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
     words = "the plan expired before it was started; make a new preview"
-    return sum(_expire(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
+    return sum(_expire(row, TransitionCause(code="expired", words=words)) for row in old[:MAX_EXPIRED_PER_SWEEP])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:

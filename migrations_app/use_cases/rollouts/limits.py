@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.actions.plan import Plan, Step
-from migrations_app.execution.interface import COUNTED, HOUR, RolloutHalted, hourly_wait_text
+from migrations_app.execution.interface import COUNTED_VERB, HOUR, RolloutHalted, hourly_wait_text
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.use_cases.accounts.rights import rights_of_account
@@ -44,12 +44,12 @@ def grace_period_text(row: Rollout) -> str:
 
 def hourly_limit_text(row: Rollout, plan: Plan, *, step: Step) -> str:
     """Text of what the hourly limit of deletions waits for; empty if nothing."""
-    if step.change is None or step.change.verb != COUNTED:
+    if step.change is None or step.change.verb != COUNTED_VERB:
         return ""
     most = plan.limits.per_hour
     lately = Attempt.objects.filter(
         rollout__cluster_id__in=registrations_of(row.cluster_id),
-        verb=COUNTED,
+        verb=COUNTED_VERB,
         outcome__in=(Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED),
         intent_at__gt=Now() - HOUR,
     ).count()

@@ -20,8 +20,8 @@ from migrations_app.queries.rollouts.policies import NEVER_ALONE, policy_of
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 
-MOST_APPROVALS = 9
-MOST_WINDOWS = 20
+MAX_APPROVALS = 9
+MAX_WINDOWS = 20
 FIELDS = ("approvals", "actions", "windows", "frozen", "frozen_why", "batch", "per_hour", "pool_percent", "rehearsals",
           "campaigns_destroy")  # fmt: skip
 
@@ -103,9 +103,9 @@ def _checked(rules: Rules) -> dict[str, Any]:
     values["approvals"] = _approvals(rules.approvals)
     values["actions"] = _actions(rules.actions)
     values["rehearsals"] = _rehearsals(rules.rehearsals)
-    values["windows"] = [checked_window(dict(window)) for window in rules.windows[: MOST_WINDOWS + 1]]
-    if len(values["windows"]) > MOST_WINDOWS:
-        raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
+    values["windows"] = [checked_window(dict(window)) for window in rules.windows[: MAX_WINDOWS + 1]]
+    if len(values["windows"]) > MAX_WINDOWS:
+        raise InvalidInput(f"at most {MAX_WINDOWS} windows", where="windows", code="too_many")
     if rules.frozen and not rules.frozen_why.strip():
         raise InvalidInput("give the reason for the freeze", where="frozen_why", code="reason_needed")
     for name, most in (("batch", 100), ("per_hour", 10_000), ("pool_percent", 100)):
@@ -119,10 +119,8 @@ def _approvals(counts: Mapping[str, int]) -> dict[str, int]:
         raise InvalidInput(f"a number for each of {', '.join(RISKS)}", where="approvals", code="bad_approvals")
     for risk in RISKS:
         least = NEVER_ALONE.get(risk, 0)
-        if not least <= counts[risk] <= MOST_APPROVALS:
-            raise InvalidInput(
-                f"{risk}: {least} to {MOST_APPROVALS} approvals", where="approvals", code="bad_approvals"
-            )
+        if not least <= counts[risk] <= MAX_APPROVALS:
+            raise InvalidInput(f"{risk}: {least} to {MAX_APPROVALS} approvals", where="approvals", code="bad_approvals")
     return {risk: counts[risk] for risk in RISKS}
 
 

@@ -51,7 +51,7 @@ from migrations_app.use_cases.rollouts.helm.backup import diffs_of_runs, export_
 from migrations_app.use_cases.rollouts.helm.planning import HelmPreview, propose
 from migrations_app.use_cases.rollouts.helm.values import delivery_edits
 from migrations_app.use_cases.rollouts.start_checks import policy_of
-from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, require_rollout, transition
 from migrations_app.use_cases.runtime.connections import connect, connect_aws, connect_writer, limits, network_policy
 from migrations_app.use_cases.scans.identity import AnsweringCluster, refuse_other, store_identity
 
@@ -95,7 +95,7 @@ def prepare(rollout_id: uuid.UUID) -> None:
     3. Store backups and diffs, encrypted.
     4. Move the rollout to `previewed` with the plan and its digest.
     """
-    row = rollout_for_update(rollout_id)
+    row = require_rollout(rollout_id)
     if row.state != "draft":
         return
     try:

@@ -33,7 +33,7 @@ from migrations_app.queries.visibility import rights_over, visible, visible_clus
 from migrations_app.readiness.action_offers import LOOKS_ONLY
 from migrations_app.use_cases.accounts.rights import person_over_cluster
 from migrations_app.use_cases.audit.log import assert_writable
-from migrations_app.use_cases.rollouts.transitions import rollout_for_update
+from migrations_app.use_cases.rollouts.transitions import require_rollout
 
 __all__ = ["NEVER_ALONE", "approvals_required", "policy_of", "why_not_allowed"]
 
@@ -201,12 +201,12 @@ def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:
 
 def why_not_approve(rollout_id: uuid.UUID) -> str:
     """Text of why the plan cannot be approved without a rehearsal, for the button; empty if it can."""
-    return why_unrehearsed(rollout_for_update(rollout_id))
+    return why_unrehearsed(require_rollout(rollout_id))
 
 
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     """Text of why the rollout cannot start now, for the button; empty if it can."""
-    row = rollout_for_update(rollout_id)
+    row = require_rollout(rollout_id)
     refusal = may_start(person_over_cluster(person, row.cluster_id))
     if refusal is not None:
         return refusal.why

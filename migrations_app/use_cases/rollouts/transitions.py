@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.actions.states import RolloutState, may_follow
+from migrations_app.actions.states import RolloutState, can_transition
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Outbox, Rollout
@@ -57,7 +57,7 @@ def transition(
     *,
     by: Actor,
     cause: TransitionCause | None = None,
-    fence: LeaseToken | None = None,
+    lease_token: LeaseToken | None = None,
     **columns: object,
 ) -> int:
     """Changes the state and returns the row's new version; `row` is updated as well. `columns` change with the state.
@@ -65,7 +65,7 @@ def transition(
     Raises Conflict `moved` if the row is no longer in the state and version that `row` has or the transition is not
     allowed; LeaseLost if the fencing token is no longer valid.
     """
-    if not may_follow(_state(row), then):
+    if not can_transition(_state(row), then):
         raise Conflict(f"a rollout that is {row.state} cannot become {then}", code="moved")
     reason = cause or TransitionCause()
     changed: dict[str, Any] = {
@@ -78,8 +78,8 @@ def transition(
         **columns,
     }
     with transaction.atomic():
-        if fence is not None:
-            lease.check(fence)
+        if lease_token is not None:
+            lease.check(lease_token)
         same = Rollout.objects.filter(pk=row.pk, state=row.state, version=row.version)
         if not same.update(**changed):
             raise Conflict("the rollout was changed meanwhile", code="moved")
@@ -92,12 +92,18 @@ def transition(
     return row.version
 
 
-def rollout_for_update(rollout_id: uuid.UUID) -> Rollout:
+def require_rollout(rollout_id: uuid.UUID) -> Rollout:
     """The row of the rollout. Raises NotFound."""
     row = Rollout.objects.filter(pk=rollout_id).first()
     if row is None:
         raise NotFound("no such rollout")
     return row
+
+
+def locked_rollout(rollout_id: uuid.UUID) -> Rollout:
+    """The row of the rollout, locked until the transaction ends. Raises NotFound."""
+    require_rollout(rollout_id)
+    return Rollout.objects.select_for_update().get(pk=rollout_id)
 
 
 def _state(row: Rollout) -> RolloutState:

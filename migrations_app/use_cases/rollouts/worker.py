@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.actions import states
-from migrations_app.actions.plan import PLANNER, Plan, stored_digest
+from migrations_app.actions.plan import PLANNER_VERSION, Plan, stored_digest
 from migrations_app.actions.states import WORKING
 from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
@@ -33,7 +33,7 @@ from migrations_app.use_cases.rollouts.attempts import counting_attempt, halt_cr
 from migrations_app.use_cases.rollouts.helm.runs import HelmWriter, runs_helm
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested, report_waiting
 from migrations_app.use_cases.rollouts.lease import LeaseToken
-from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
+from migrations_app.use_cases.rollouts.transitions import TransitionCause, require_rollout, transition
 from migrations_app.use_cases.runtime.connections import connect_writer
 
 log = logging.getLogger(__name__)
@@ -54,9 +54,9 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
     5. Finish, pause, abort or halt the rollout, and release the lease.
     """
     try:
-        row = rollout_for_update(rollout_id)
-        fence = lease.acquire(row.cluster_id, holder) if row.state in WORKING else None
-        return _advance_under_lease(row, fence) if fence is not None else False
+        row = require_rollout(rollout_id)
+        lease_token = lease.acquire(row.cluster_id, holder) if row.state in WORKING else None
+        return _advance_under_lease(row, lease_token) if lease_token is not None else False
     except LeaseLost:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})
         return False
@@ -69,21 +69,21 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
         return False
 
 
-def _advance_under_lease(row: Rollout, fence: LeaseToken) -> bool:
+def _advance_under_lease(row: Rollout, lease_token: LeaseToken) -> bool:
     try:
-        with _renewing_lease(fence):
+        with _renewing_lease(lease_token):
             # Read again under the lease: the previous holder may have moved the rollout.
             row.refresh_from_db()
-            with counting_attempt(row, fence):
-                return row.state in WORKING and _advance(row, fence)
+            with counting_attempt(row, lease_token):
+                return row.state in WORKING and _advance(row, lease_token)
     finally:
         with suppress(OperationalError, InterfaceError):
-            lease.release(fence)
+            lease.release(lease_token)
 
 
-def _advance(row: Rollout, fence: LeaseToken) -> bool:
+def _advance(row: Rollout, lease_token: LeaseToken) -> bool:
     plan = msgspec.json.decode(bytes(row.plan), type=Plan)
-    work = ExecutionContext(row=row, plan=plan, fence=fence, actor=WORKER)
+    work = ExecutionContext(row=row, plan=plan, lease_token=lease_token, actor=WORKER)
     try:
         halt_crash_loop(row)
         _refuse_unapproved_plan(row, plan)
@@ -102,7 +102,7 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
 
 def _refuse_unapproved_plan(row: Rollout, plan: Plan) -> None:
     """Raises RolloutHalted for a plan of another planner version, or a plan that differs from the approved one."""
-    if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
+    if plan.planner != PLANNER_VERSION or stored_digest(bytes(row.plan)) != row.digest:
         raise RolloutHalted("strange_plan", "the plan differs from the approved one", state="needs_attention")
 
 
@@ -134,7 +134,7 @@ def _check_for_stop_request(work: ExecutionContext) -> None:
 def _finish(work: ExecutionContext) -> bool:
     with transaction.atomic():
         ended: dict[str, Any] = {"finished_at": timezone.now(), "waits_for": ""}
-        transition(work.row, "succeeded", by=work.actor, fence=work.fence, **ended)
+        transition(work.row, "succeeded", by=work.actor, lease_token=work.lease_token, **ended)
         _update_original(work.row, "rolled_back")
     journal.reached("after_transition")
     return False
@@ -155,20 +155,25 @@ def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
         ended: dict[str, Any] = {"finished_at": timezone.now(), "stop_request": "", "waits_for": ""}
         with transaction.atomic():
             transition(
-                work.row, "aborted", by=work.actor, cause=TransitionCause(code="asked"), fence=work.fence, **ended
+                work.row,
+                "aborted",
+                by=work.actor,
+                cause=TransitionCause(code="asked"),
+                lease_token=work.lease_token,
+                **ended,
             )
             _update_original(work.row, "needs_attention")
     else:
         cause = TransitionCause(code=stop.code, words=stop.message)
         rest: dict[str, Any] = {"stop_request": "", "gate_since": None, "waits_for": ""}
-        transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, **rest)
+        transition(work.row, "paused", by=work.actor, cause=cause, lease_token=work.lease_token, **rest)
     return False
 
 
 def _halt(work: ExecutionContext, halt: RolloutHalted) -> bool:
     cause = TransitionCause(code=halt.code, words=halt.message)
     rest: dict[str, Any] = {"gate_since": None, "waits_for": "", "stop_request": "", "worker_attempts": 0}
-    transition(work.row, halt.state, by=work.actor, cause=cause, fence=work.fence, **rest)
+    transition(work.row, halt.state, by=work.actor, cause=cause, lease_token=work.lease_token, **rest)
     return False
 
 
@@ -193,12 +198,12 @@ def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
 
 
 @contextmanager
-def _renewing_lease(fence: LeaseToken) -> Iterator[None]:
+def _renewing_lease(lease_token: LeaseToken) -> Iterator[None]:
     """Renews the lease on a thread of its own. Once it is lost the thread ends, and the next write raises LeaseLost."""
     stop = threading.Event()
 
     def renew() -> None:
-        while not stop.wait(lease.RENEW_SECONDS) and _renew(fence):
+        while not stop.wait(lease.RENEW_SECONDS) and _renew(lease_token):
             pass
         connection.close()
 
@@ -211,20 +216,20 @@ def _renewing_lease(fence: LeaseToken) -> Iterator[None]:
         thread.join(timeout=5)
 
 
-def _renew(fence: LeaseToken) -> bool:
+def _renew(lease_token: LeaseToken) -> bool:
     try:
-        return lease.renew(fence)
+        return lease.renew(lease_token)
     except DatabaseError:
         # Tries a restarting database again over a new connection; whether the lease expired is stored in its row.
         connection.close()
         return True
 
 
-MOST_ENQUEUED = 100
+MAX_ENQUEUED = 100
 
 
 def rollouts_to_enqueue() -> list[tuple[uuid.UUID, str]]:
     """(id, state) of drafts, and of running rollouts whose cluster has no lease holder, longest waiting first."""
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased))
-    return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:MOST_ENQUEUED])
+    return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:MAX_ENQUEUED])

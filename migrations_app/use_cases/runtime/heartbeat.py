@@ -11,7 +11,7 @@ from migrations_app.models.monitoring import ProcessHeartbeat
 
 log = logging.getLogger(__name__)
 BEAT = "beat"
-PATIENCE = 2.0
+MAX_DATABASE_WAIT_SECONDS = 2.0
 """Maximum seconds that a heartbeat waits for SQLite's lock. The main loop of a worker writes it, and receives no signal
 while it waits in SQLite: with the 20 seconds of other writes, a worker that was told to stop was killed before it
 ended.
@@ -43,12 +43,12 @@ def delete_heartbeat(name: str) -> None:
 
 @contextmanager
 def _brief_waits() -> Iterator[None]:
-    """Limits the wait for SQLite's lock in the block to PATIENCE."""
+    """Limits the wait for SQLite's lock in the block to MAX_DATABASE_WAIT_SECONDS."""
     if connection.vendor != "sqlite":
         yield
         return
     before = connection.settings_dict["OPTIONS"].get("timeout", 5.0)
-    _wait_at_most(PATIENCE)
+    _wait_at_most(MAX_DATABASE_WAIT_SECONDS)
     yield
     _wait_at_most(before)
 

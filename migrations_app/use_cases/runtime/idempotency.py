@@ -12,8 +12,8 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting
 from migrations_app.models.account import ApiIdempotency
 from migrations_app.use_cases.runtime.connections import keys
 
-KEPT = timedelta(hours=24)
-ABANDONED = timedelta(minutes=5)
+RESPONSE_LIFETIME = timedelta(hours=24)
+REQUEST_LOST_AFTER = timedelta(minutes=5)
 """After this time a request without a response counts as lost with its worker, and may be sent again."""
 FIELD = "answer"
 
@@ -40,7 +40,7 @@ def begin(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredRespons
     request is still running, and Conflict `answer_lost` if the stored response cannot be decrypted.
     """
     now = timezone.now()
-    ApiIdempotency.objects.filter(created_at__lt=now - KEPT).delete()
+    ApiIdempotency.objects.filter(created_at__lt=now - RESPONSE_LIFETIME).delete()
     try:
         with transaction.atomic():
             row = ApiIdempotency.objects.create(owner_id=owner_id, key=key, digest=digest, created_at=now)
@@ -80,7 +80,7 @@ def _repeated(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredRes
 def _take_over(row: ApiIdempotency) -> NewRequest:
     now = timezone.now()
     changed = ApiIdempotency.objects.filter(
-        pk=row.pk, sealed=None, created_at=row.created_at, created_at__lt=now - ABANDONED
+        pk=row.pk, sealed=None, created_at=row.created_at, created_at__lt=now - REQUEST_LOST_AFTER
     ).update(created_at=now)
     if not changed:
         raise Conflict("the first request with this Idempotency-Key is still in progress", code="in_progress")

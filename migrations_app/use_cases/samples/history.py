@@ -25,7 +25,7 @@ from migrations_app.models.rollout import Approval, Attempt, Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.models.scan import LegacyDay, Snapshot
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.progress.remaining import Remaining, legacy_columns, remaining
+from migrations_app.readiness.progress.legacy_counts import LegacyCounts, legacy_columns, legacy_counts
 from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.changeable import charts, clusters
@@ -68,7 +68,7 @@ class HistoryStageResult:
     stage: PastStage
     until: int
     scanned: ScanResult
-    left: Remaining
+    left: LegacyCounts
     plan: Plan | None = None
 
 
@@ -103,7 +103,7 @@ def _scan_stage(
     aws = clusters.account(sample, tuple(documents), tagged=stage.release.startswith("1."), at=at)
     collected = add_aws(collect(TwinReader(twin), cluster=cluster.name), aws)
     scanned = evaluate(collected, target=cluster.target or None)
-    left: Remaining = {**remaining(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
+    left: LegacyCounts = {**legacy_counts(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
     plan = _planned(cluster, twin, collected=collected, rollout=stage.ended_by) if stage.ended_by else None
     return HistoryStageResult(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
 
@@ -129,23 +129,23 @@ def _planned(cluster: Cluster, twin: Twin, *, collected: CollectResult, rollout:
     if action is None:
         raise LookupError(rollout.action)
     writer, limits = TwinWriter(twin), RolloutLimits()
-    scene = _scene(action, writer, collected=collected, rollout=rollout, limits=limits)
+    context = _planning_context(action, writer, collected=collected, rollout=rollout, limits=limits)
     return Plan(
         action=action.id,
         title=action.title,
         parameters=dict(rollout.parameters),
         cluster=str(cluster.pk),
         identity=writer.identity(),
-        steps=prove_steps(writer, numbered(action.steps(scene, rollout.parameters))).steps,
+        steps=prove_steps(writer, numbered(action.steps(context, rollout.parameters))).steps,
         limits=limits,
-        forecast=action.forecast(scene, rollout.parameters),
+        forecast=action.forecast(context, rollout.parameters),
         author=PEOPLE[0].name,
         snapshot="",
         policy=0,
     )
 
 
-def _scene(
+def _planning_context(
     action: Action, writer: TwinWriter, *, collected: CollectResult, rollout: PastRollout, limits: RolloutLimits
 ) -> PlanningContext:
     inventory = collected.inventory

@@ -42,7 +42,7 @@ FOR_AWS: Final = frozenset(
 )
 """Parts that determine what to request from AWS: they are read first, so that AWS is read only once."""
 STILL_OPEN: Final = ("fail", "unknown")
-SHARE: Final = 4
+SINGLE_CHECK_TIME_DIVISOR: Final = 4
 """A quarter of the time of a scan is for the single check; the full scan has the rest."""
 Calls = Mapping[tuple[str, str], int]
 
@@ -84,7 +84,7 @@ def _is_as_open(claim: ScanClaim, cluster: Cluster, *, check: Check, watch: Scan
     before = _in_snapshot(cluster, check)
     if before is None or before.status not in STILL_OPEN:
         return False
-    within = replace(limits(), scan_seconds=limits().scan_seconds / SHARE)
+    within = replace(limits(), scan_seconds=limits().scan_seconds / SINGLE_CHECK_TIME_DIVISOR)
     calls: Calls = {}
     try:
         with connect(cluster, within=within) as api:
@@ -124,7 +124,9 @@ def fresh_finding(
     """The current finding of the check, with all parts that it reads; None if the hop is not the next one or has no
     such check.
     """
-    parts = PartsOnDemand(api, cluster=cluster.name, deadline=limits().scan_seconds / SHARE, on_part=on_part)
+    parts = PartsOnDemand(
+        api, cluster=cluster.name, deadline=limits().scan_seconds / SINGLE_CHECK_TIME_DIVISOR, on_part=on_part
+    )
     part_names, aws = frozenset(ALWAYS) | {_part(name) for name in check.reads}, None
     while True:
         inventory = parts.inventory(part_names)

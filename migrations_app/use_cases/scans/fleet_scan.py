@@ -15,7 +15,7 @@ from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime import disk_space
 from migrations_app.use_cases.scans.queue import enqueue
 
-A_TIME = 100
+SCANS_PER_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _clusters_left(row: FleetScan) -> list[Cluster]:
     """Clusters without a scan in this fleet scan, oldest success first. Clusters added later are not part of it."""
     own_parts = FleetScanPart.objects.filter(fleet_scan=row, cluster=OuterRef("pk"))
     left = Cluster.objects.filter(~Exists(own_parts), created_at__lte=row.created_at)
-    return list(left.order_by(F("last_success_at").asc(nulls_first=True), "pk")[:A_TIME])
+    return list(left.order_by(F("last_success_at").asc(nulls_first=True), "pk")[:SCANS_PER_BATCH])
 
 
 def _begin_scan(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:

@@ -23,12 +23,12 @@ from migrations_app.collect.aws import with_policies
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy
 from migrations_app.iam.policy import parse_policy
-from migrations_app.iam.templates import MOST_BYTES, policy_texts
+from migrations_app.iam.templates import MAX_TEMPLATE_BYTES, policy_texts
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import ScanResult
 
 LARGEST_KUBECONFIG = 1024 * 1024
-SECONDS = 600.0
+SCAN_SECONDS = 600.0
 Policies = Mapping[str, bytes]
 """The controller's policy documents by name."""
 TARGET_CODES = ("unknown_target", "bad_target", "target_below_current")
@@ -57,7 +57,7 @@ def scan_bundle(
     `policies` replace those in the bundle's folder `iam`.
     """
     with closing(opened_bundle(path)) as api:
-        collected = collect(api, cluster=bundle_name(path), deadline=SECONDS, on_part=on_part)
+        collected = collect(api, cluster=bundle_name(path), deadline=SCAN_SECONDS, on_part=on_part)
         documents = api.iam_documents()
     return evaluate(with_policies(collected, policies or documents), target=target, kubernetes=kubernetes)
 
@@ -73,7 +73,7 @@ def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
 
 def _content(path: Path) -> bytes:
     try:
-        return beginning(path, MOST_BYTES + 1)
+        return beginning(path, MAX_TEMPLATE_BYTES + 1)
     except (OSError, ValueError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
         raise InvalidPolicy(f"cannot be read: {reason}", where=str(path)) from None
@@ -110,7 +110,7 @@ def scan_kubeconfig(
     name, api = open_kubeconfig(path, context=context, reachable=reachable)
     with closing(api):
         api.get("/version")
-        collected = collect(api, cluster=name, deadline=SECONDS, on_part=on_part)
+        collected = collect(api, cluster=name, deadline=SCAN_SECONDS, on_part=on_part)
     return evaluate(with_policies(collected, policies or {}), target=target, kubernetes=kubernetes)
 
 
@@ -125,7 +125,7 @@ def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[
         allow_loopback=reachable.allow_loopback, allow_private=reachable.allow_private, allowed=reachable.allowed
     )
     return connection.context or path.stem, open_live(
-        connection, reach=reach, limits=ClientLimits(scan_seconds=SECONDS)
+        connection, reach=reach, limits=ClientLimits(scan_seconds=SCAN_SECONDS)
     )
 
 
@@ -174,7 +174,7 @@ def bundle_kubeconfig(
     with closing(api):
         api.get("/version")
         recording = Recording(api)
-        collected = collect(recording, cluster=name, deadline=SECONDS, on_part=on_part)
+        collected = collect(recording, cluster=name, deadline=SCAN_SECONDS, on_part=on_part)
     unseen = tuple(f"{line.name}: {line.why}" for line in collected.parts if not line.seen)
     objects = _write(recording, out, made_at=collected.inventory.taken_at, made_by=made_by)
     return BundleResult(objects, out.stat().st_size, unseen)

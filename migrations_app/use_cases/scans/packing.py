@@ -25,12 +25,12 @@ from migrations_app.readiness.stored_report import answers_as_text, answers_of, 
 log = logging.getLogger(__name__)
 BATCH = 500
 """Maximum number of rows changed in one transaction."""
-MOST_PER_SWEEP = 10_000
-SETTLING = timedelta(hours=1)
+MAX_PER_SWEEP = 10_000
+MIN_UNUSED_TIME = timedelta(hours=1)
 """The time before packing or deletion: a page may still read the former newest content, or a part that became
 unused.
 """
-GOING_BACK = timedelta(days=7)
+ROLLBACK_PERIOD = timedelta(days=7)
 """Nothing is packed for this time after the schema step, because the previous release could not read it (R27)."""
 STEP = "0025_packed_contents"
 """The schema step that must be applied. A new database has a record of it, too, because the first release
@@ -61,7 +61,7 @@ def pack_history(*, within: float, now: datetime | None = None) -> int:
 def _may_pack(now: datetime) -> bool:
     steps = MigrationRecorder(connection).applied_migrations()
     applied = getattr(steps.get((OURS, STEP)), "applied", None)
-    return applied is not None and now - applied >= GOING_BACK
+    return applied is not None and now - applied >= ROLLBACK_PERIOD
 
 
 def _newest() -> Exists:
@@ -77,8 +77,8 @@ def _mark_history(now: datetime) -> Iterator[int]:
 
 
 def _pack_marked(now: datetime) -> Iterator[int]:
-    rows = Content.objects.filter(history_since__lte=now - SETTLING, texts=None, retired_at=None)
-    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:MOST_PER_SWEEP])
+    rows = Content.objects.filter(history_since__lte=now - MIN_UNUSED_TIME, texts=None, retired_at=None)
+    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:MAX_PER_SWEEP])
     if digests:
         _note_the_first()
     for digest in digests:
@@ -150,8 +150,8 @@ def _is_used() -> Q:
 def _sweep_parts(now: datetime) -> Iterator[int]:
     """Marks parts that no content uses, and deletes those marked some time ago."""
     ContentPart.objects.filter(~_is_used(), unused_since=None).update(unused_since=now)
-    over = ContentPart.objects.filter(unused_since__lte=now - SETTLING)
-    for key in list(over.values_list("pk", flat=True)[:MOST_PER_SWEEP]):
+    over = ContentPart.objects.filter(unused_since__lte=now - MIN_UNUSED_TIME)
+    for key in list(over.values_list("pk", flat=True)[:MAX_PER_SWEEP]):
         with transaction.atomic():
             row = ContentPart.objects.select_for_update().filter(pk=key).exclude(unused_since=None).first()
             if row is None:

@@ -27,14 +27,14 @@ from migrations_app.use_cases.runtime import counters, disk_space
 from migrations_app.use_cases.scans import store
 from migrations_app.use_cases.scans.scan_events import note_end
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 SCHEDULE = "schedule"
 """Value of `requested_by` for scheduled scans."""
 MAX_SCANS_PER_TICK = 200
 """Maximum number of scans that one beat tick requests."""
-LONGEST_PAUSE = 1.2 * store.LONGEST_PAUSE
+LONGEST_PAUSE = 1.2 * store.MAX_RETRY_DELAY
 """The longest time until the next attempt after a failure (`store.next_attempt_at`)."""
-MAX_WAKE_UPS = 100
+MAX_ENQUEUED = 100
 """Maximum number of scans that one sweep enqueues, so that a long queue does not get all its messages twice."""
 # Leases use the database's clock, so that workers with different clocks agree on them.
 ABANDONED_STATES = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
@@ -120,7 +120,7 @@ def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> ScanClaim | None:  # noqa: B0
     """Claims a queued scan, or a running one whose lease expired. None if another worker has it or it has ended."""
     free = only & (Q(state=Scan.State.QUEUED) | ABANDONED_STATES)
     # The attempt is counted before the work, so that a scan that crashes its worker ends after three (R36).
-    changed = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
+    changed = Scan.objects.filter(free, pk=scan_id, attempts__lt=MAX_ATTEMPTS).update(
         state=Scan.State.RUNNING,
         started_at=timezone.now(),
         lease_until=Now() + _lease(),
@@ -199,7 +199,7 @@ def scans_to_enqueue() -> tuple[uuid.UUID, ...]:
     attempts left.
     """
     now = timezone.now()
-    for scan in Scan.objects.filter(ABANDONED_STATES, attempts__gte=ATTEMPTS):
+    for scan in Scan.objects.filter(ABANDONED_STATES, attempts__gte=MAX_ATTEMPTS):
         _fail_lost(scan, now)
     if disk_space.why_full():
         return ()
@@ -207,12 +207,12 @@ def scans_to_enqueue() -> tuple[uuid.UUID, ...]:
     # harmless. The same holds for a creation time in the future, from before the clock was set back.
     pause = timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=Scan.State.QUEUED) & (Q(created_at__lt=now - pause) | Q(created_at__gt=now + pause))
-    oldest_first = Scan.objects.filter(ABANDONED_STATES | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
-    return tuple(oldest_first.values_list("pk", flat=True)[:MAX_WAKE_UPS])
+    oldest_first = Scan.objects.filter(ABANDONED_STATES | waiting, attempts__lt=MAX_ATTEMPTS).order_by("created_at")
+    return tuple(oldest_first.values_list("pk", flat=True)[:MAX_ENQUEUED])
 
 
 def _fail_lost(scan: Scan, now: datetime) -> None:
-    detail = f"the worker was lost during the scan, {ATTEMPTS} times"
+    detail = f"the worker was lost during the scan, {MAX_ATTEMPTS} times"
     with transaction.atomic():
         gone = Scan.objects.filter(ABANDONED_STATES, pk=scan.pk, fence=scan.fence)
         ended = gone.update(

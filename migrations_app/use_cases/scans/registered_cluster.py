@@ -10,7 +10,7 @@ from migrations_app.collect.aws import with_policies
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
-from migrations_app.queries.fleet.waivers import held_at
+from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.waivers import apply
@@ -40,7 +40,9 @@ def evaluate_registered(
         collected = with_policies(with_aws_parts(cluster, api, collected=collected), policies or {})
     scanned = _evaluated(cluster, collected, target=target, kubernetes=kubernetes)
     now = timezone.now()
-    return msgspec.structs.replace(scanned, report=apply(scanned.report, held_at(cluster.pk, now), now=now))
+    return msgspec.structs.replace(
+        scanned, report=apply(scanned.report, active_waivers_of_cluster(cluster.pk, now), now=now)
+    )
 
 
 def _evaluated(cluster: Cluster, collected: CollectResult, *, target: str | None, kubernetes: str | None) -> ScanResult:

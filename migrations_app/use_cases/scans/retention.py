@@ -28,20 +28,20 @@ from migrations_app.use_cases.runtime import idempotency
 
 BATCH = 500
 """Maximum number of rows deleted in one transaction."""
-MOST_PER_SWEEP = 10_000
+MAX_PER_SWEEP = 10_000
 """Maximum number of snapshots that one sweep selects."""
-EVERY = timedelta(days=7)
-DAILY = timedelta(days=90)
-WEEKLY = timedelta(days=365)
+KEEP_ALL_FOR = timedelta(days=7)
+KEEP_DAILY_FOR = timedelta(days=90)
+KEEP_WEEKLY_FOR = timedelta(days=365)
 """Maximum age of a kept snapshot: of every one, of the last one of a day, of the last one of a week."""
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
 SCAN_EVENTS = timedelta(days=KEPT_DAYS)
-OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
+OUTBOX, DEAD_PROCESSES, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
 DELIVERIES, EVENT_MARKS_KEPT = timedelta(days=30), timedelta(days=400)
 """Marks of published events are kept longer than the longest waiver."""
-AHEAD = timedelta(seconds=settings.SESSION_COOKIE_AGE, minutes=15)
+MAX_SESSION_TIME_LEFT = timedelta(seconds=settings.SESSION_COOKIE_AGE, minutes=15)
 """The longest remaining time of a session, unless the clock was ahead when it began."""
-SETTLING = timedelta(hours=1)
+MIN_CONTENT_AGE = timedelta(hours=1)
 """A younger content may belong to a snapshot that is being published."""
 GONE = ""
 
@@ -70,11 +70,11 @@ def snapshots_to_delete(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: d
 
 def _slot(at: datetime, age: timedelta) -> str:
     """The retention slot: of all snapshots in one slot the newest is kept. GONE if it is too old."""
-    if age <= EVERY:
+    if age <= KEEP_ALL_FOR:
         return at.isoformat() + str(age)
-    if age <= DAILY:
+    if age <= KEEP_DAILY_FOR:
         return f"{at:%Y-%m-%d}"
-    return f"{at:%G-%V}" if age <= WEEKLY else GONE
+    return f"{at:%G-%V}" if age <= KEEP_WEEKLY_FOR else GONE
 
 
 def _snapshots(now: datetime) -> Iterator[int]:
@@ -91,10 +91,10 @@ def _snapshots(now: datetime) -> Iterator[int]:
 
 def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
     unnamed = Snapshot.objects.filter(
-        ~_is_referenced(Rollout, "snapshot"), ~_is_referenced(Cluster, "latest"), scanned_at__lt=now - EVERY
+        ~_is_referenced(Rollout, "snapshot"), ~_is_referenced(Cluster, "latest"), scanned_at__lt=now - KEEP_ALL_FOR
     )
     rows = unnamed.order_by("cluster_id", "-scanned_at").values_list("cluster_id", "pk", "scanned_at")
-    left = MOST_PER_SWEEP
+    left = MAX_PER_SWEEP
     for _, moments in groupby(rows.iterator(chunk_size=2000), key=itemgetter(0)):
         for key in snapshots_to_delete(((pk, at) for _, pk, at in moments), now=now):
             yield key
@@ -110,7 +110,7 @@ def _is_referenced(model: Any, field: str) -> Exists:  # noqa: ANN401 - a model 
 def _retired(now: datetime) -> Iterator[int]:
     """Marks contents without a snapshot as retired; a scan that needs a retired content writes it again."""
     lonely = Content.objects.filter(
-        ~_is_referenced(Snapshot, "content"), retired_at=None, created_at__lt=now - SETTLING
+        ~_is_referenced(Snapshot, "content"), retired_at=None, created_at__lt=now - MIN_CONTENT_AGE
     )
     while keys := list(lonely.values_list("pk", flat=True)[:BATCH]):
         lonely.filter(pk__in=keys).update(retired_at=now)
@@ -119,7 +119,7 @@ def _retired(now: datetime) -> Iterator[int]:
 
 def _contents(now: datetime) -> Iterator[int]:
     keys = Content.objects.filter(retired_at__lte=now).values_list("pk", flat=True)
-    for digest in list(keys[:MOST_PER_SWEEP]):
+    for digest in list(keys[:MAX_PER_SWEEP]):
         while (count := _delete_some(digest)) is not None:
             yield count
 
@@ -156,15 +156,17 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         Scan.objects.filter(state=Scan.State.DONE, finished_at__lt=now - DONE_SCANS),
         Scan.objects.filter(state=Scan.State.FAILED, finished_at__lt=now - FAILED_SCANS),
         ScanEvent.objects.filter(at__lt=now - SCAN_EVENTS),
-        ApiIdempotency.objects.filter(created_at__lt=now - idempotency.KEPT),
+        ApiIdempotency.objects.filter(created_at__lt=now - idempotency.RESPONSE_LIFETIME),
         Outbox.objects.filter(done_at__lt=now - OUTBOX),
         Delivery.objects.filter(~Q(state=Delivery.State.WAITING), made_at__lt=now - DELIVERIES),
         PublishedEventMark.objects.filter(at__lt=now - EVENT_MARKS_KEPT),
-        LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
+        LegacyDay.objects.filter(day__lt=(now - KEEP_WEEKLY_FOR).date()),
         Session.objects.filter(expire_date__lt=now),
         # Sessions of a clock that was ahead. Either clock may be wrong now, so both have to agree.
-        Session.objects.filter(expire_date__gt=now + AHEAD).filter(expire_date__gt=Now() + AHEAD),
-        ProcessHeartbeat.objects.filter(seen_at__lt=now - SILENT),
+        Session.objects.filter(expire_date__gt=now + MAX_SESSION_TIME_LEFT).filter(
+            expire_date__gt=Now() + MAX_SESSION_TIME_LEFT
+        ),
+        ProcessHeartbeat.objects.filter(seen_at__lt=now - DEAD_PROCESSES),
         *(model.objects.filter(attempt_time__lt=now - SIGN_INS) for model in _SIGN_INS),
     )
 

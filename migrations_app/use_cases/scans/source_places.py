@@ -7,7 +7,7 @@ from pathlib import Path
 from migrations_app.checks.base import Evidence
 from migrations_app.clients.archive import is_archive
 from migrations_app.clients.bundle.files import DIRECT, files
-from migrations_app.manifests.reader import MOST_BYTES, Manifest, read
+from migrations_app.manifests.reader import MAX_BYTES, Manifest, read
 from migrations_app.readiness.outputs.sarif import PlaceLookup, SourceLine
 
 SourceKey = tuple[str, str, str]
@@ -38,7 +38,7 @@ def _manifests_of(bundle: Path, keys: set[SourceKey]) -> dict[SourceKey, Manifes
     manifests: dict[SourceKey, Manifest] = {}
     for name, body in files(bundle, DIRECT):
         path = bundle / name if bundle.is_dir() else bundle
-        if len(body) > MOST_BYTES:
+        if len(body) > MAX_BYTES:
             continue
         for manifest in read(body, file=_shown(path)).manifests:
             key = _key_of(manifest)

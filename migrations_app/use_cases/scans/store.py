@@ -28,8 +28,8 @@ from migrations_app.models.monitoring import Gauges
 from migrations_app.models.scan import Content, FindingRow, KeptObjects, LegacyDay, Scan, Snapshot
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
 from migrations_app.queries.fleet.scan_interval import share
-from migrations_app.queries.fleet.waivers import held_at
-from migrations_app.readiness.progress.remaining import Remaining, legacy_columns
+from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
+from migrations_app.readiness.progress.legacy_counts import LegacyCounts, legacy_columns
 from migrations_app.readiness.report import Report, ScanResult
 from migrations_app.readiness.verdict import judged_columns, next_hop
 from migrations_app.readiness.waivers import WaiverRule, apply, as_stored
@@ -43,7 +43,7 @@ from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.runtime.counters import add_duration, add_error, calls_by_name
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 from migrations_app.use_cases.scans.identity import store_identity as keep_identity
-from migrations_app.use_cases.scans.kept_lists import store_lists
+from migrations_app.use_cases.scans.list_cache import store_lists
 from migrations_app.use_cases.scans.scan_events import note_end
 
 KINDS: Mapping[str, str] = {
@@ -82,7 +82,7 @@ def objects_of(inventory: Inventory) -> dict[tuple[str, str], int]:
 
 
 FIELD = "objects"
-LEVEL = 6
+COMPRESSION_LEVEL = 6
 
 
 def store_objects(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datetime) -> None:
@@ -96,7 +96,7 @@ def store_objects(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, n
     if KeptObjects.objects.filter(pk=cluster_id, digest=digest).exists():
         return
     plain = msgspec.json.encode(objects)  # in field order, because people will read it
-    sealed = seal.seal(zlib.compress(plain, LEVEL), owner=str(cluster_id), field=FIELD)
+    sealed = seal.seal(zlib.compress(plain, COMPRESSION_LEVEL), owner=str(cluster_id), field=FIELD)
     KeptObjects.objects.update_or_create(
         pk=cluster_id, defaults={"digest": digest, "sealed": sealed, "changed_at": now}
     )
@@ -114,12 +114,12 @@ def kept_objects(cluster_id: uuid.UUID) -> tuple[dict[str, Any], ...] | None:
     return msgspec.json.decode(zlib.decompress(packed), type=tuple[dict[str, Any], ...])
 
 
-def note_day(cluster_id: uuid.UUID, left: Remaining, *, day: date) -> None:
+def note_day(cluster_id: uuid.UUID, left: LegacyCounts, *, day: date) -> None:
     """Records the remaining work of the day, by column; the last scan of a day wins."""
     LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=dict(left))
 
 
-LONGEST_PAUSE = timedelta(hours=1)
+MAX_RETRY_DELAY = timedelta(hours=1)
 NO_CALLS: Mapping[tuple[str, str], int] = {}
 LONGEST_VERSION = 40
 """Maximum length of a version: a server may report any text, and PostgreSQL refuses one that is too long."""
@@ -142,8 +142,8 @@ class ScanExtras:
 
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     objects: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    behind: AnsweringCluster | None = None
-    remaining: Remaining = field(default_factory=dict)
+    answering_cluster: AnsweringCluster | None = None
+    remaining: LegacyCounts = field(default_factory=dict)
     lists: Mapping[str, bytes] = field(default_factory=dict)
     """Sealed parts that the next scan may use again, by name."""
 
@@ -167,8 +167,8 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: ScanResult, extras: Scan
         _keep_content(packed, scanned.report.checks)
         # Locked: a waiver created at the same time is either counted here or finds this snapshot as the latest one.
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
-        keep_identity(scan.cluster_id, extras.behind)
-        waivers = held_at(scan.cluster_id, now)
+        keep_identity(scan.cluster_id, extras.answering_cluster)
+        waivers = active_waivers_of_cluster(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
         publish_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)
         publish_scan_recovery(scan.cluster)
@@ -207,7 +207,7 @@ def _packed(scanned: ScanResult) -> _Packed:
     report, nodes = msgspec.json.encode(lasting, order="deterministic"), msgspec.json.encode(scanned.nodes)
     iam = b"" if scanned.iam is None else msgspec.json.encode(scanned.iam)
     digest = hashlib.sha256(b"\0".join((report, nodes, iam))).hexdigest()
-    report, nodes, iam = (zlib.compress(part, LEVEL) if part else b"" for part in (report, nodes, iam))
+    report, nodes, iam = (zlib.compress(part, COMPRESSION_LEVEL) if part else b"" for part in (report, nodes, iam))
     return _Packed(digest, report, nodes, iam)
 
 
@@ -274,7 +274,7 @@ def _note_success(cluster: Cluster, snapshot: Snapshot, *, now: datetime) -> Non
 
 def retry_delay(failures: int) -> timedelta:
     """The pause before the next attempt: a minute, doubled with each consecutive failure, at most an hour."""
-    return min(LONGEST_PAUSE, timedelta(minutes=2 ** min(failures - 1, 10)))
+    return min(MAX_RETRY_DELAY, timedelta(minutes=2 ** min(failures - 1, 10)))
 
 
 def next_attempt_at(cluster: Cluster, *, now: datetime) -> datetime:

@@ -22,8 +22,13 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.monitoring import Gauges
 from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.models.scan import Snapshot
-from migrations_app.queries.fleet.groups import groups_in_sight
-from migrations_app.queries.fleet.waivers import held_at, holding, waivers_by_cluster, waivers_in_sight
+from migrations_app.queries.fleet.groups import visible_groups
+from migrations_app.queries.fleet.waivers import (
+    active_waivers,
+    active_waivers_of_cluster,
+    visible_waivers,
+    waivers_by_cluster,
+)
 from migrations_app.readiness.verdict import judged_columns
 from migrations_app.readiness.waivers import apply, as_stored, can_block
 from migrations_app.use_cases.accounts.rights import person_over_cluster, person_over_group, refuse_person
@@ -36,10 +41,10 @@ from migrations_app.use_cases.notifications.publish import (
 )
 from migrations_app.use_cases.scans.store import gauges
 
-LONGEST = timedelta(days=366)
+MAX_DURATION = timedelta(days=366)
 """A year and a leap day."""
 BATCH = 200
-SOON = timedelta(days=7)
+NOTICE_PERIOD = timedelta(days=7)
 """How long before its end the expiry of a waiver is announced."""
 
 
@@ -73,7 +78,7 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
         cluster = _locked_cluster(request.cluster) if request.cluster else None
         group = _locked_group(request.group) if request.group else None
         same = Q(scope__group=group) if group else Q(scope=None, cluster=cluster)
-        if Waiver.objects.filter(holding(now), same, check_id=request.check, hop=request.hop).exists():
+        if Waiver.objects.filter(active_waivers(now), same, check_id=request.check, hop=request.hop).exists():
             raise Conflict("this check is waived here already; revoke that waiver first", code="already_waived")
         row = Waiver.objects.create(
             check_id=request.check,
@@ -97,7 +102,7 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
 def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
     """Revokes a waiver at once; an inactive one stays as it is. Raises NotFound, PermissionDenied."""
     with transaction.atomic():
-        row = Waiver.objects.select_for_update(of=("self",)).filter(waivers_in_sight(), pk=waiver_id).first()
+        row = Waiver.objects.select_for_update(of=("self",)).filter(visible_waivers(), pk=waiver_id).first()
         if row is None:
             raise NotFound("no such waiver")
         group_id = _group_of(row)
@@ -130,11 +135,11 @@ def expire_waivers(now: datetime) -> int:
 
 def _announce_expiring(now: datetime) -> None:
     """Announces each waiver once, a week before its end, or halfway through a shorter one."""
-    soon = Waiver.objects.filter(holding(now), ends_at__lte=now + SOON).select_related("cluster")
+    soon = Waiver.objects.filter(active_waivers(now), ends_at__lte=now + NOTICE_PERIOD).select_related("cluster")
     rows = {f"waiver.expiring:{row.pk}": row for row in soon.defer("cluster__sealed")[: BATCH * 10]}
     for mark in sorted(rows.keys() - published_events(rows)):
         row = rows[mark]
-        if row.ends_at - now <= min(SOON, (row.ends_at - row.made_at) / 2):
+        if row.ends_at - now <= min(NOTICE_PERIOD, (row.ends_at - row.made_at) / 2):
             with transaction.atomic():
                 if publish_event_once(mark, now=now):
                     _announce("waiver.expiring", row)
@@ -156,7 +161,7 @@ def update_waived_counts(cluster_id: uuid.UUID, *, now: datetime) -> None:
     if cluster.latest_id is None:
         return
     latest = Snapshot.objects.select_related("content").get(pk=cluster.latest_id)
-    waivers = held_at(cluster_id, now)
+    waivers = active_waivers_of_cluster(cluster_id, now)
     report = apply(latest.report(), waivers, now=now)
     counted = judged_columns(report)
     Snapshot.objects.filter(pk=latest.pk).update(waived=as_stored(waivers), **counted)
@@ -191,7 +196,7 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
             raise InvalidInput(f"1 to {most} characters are needed", where=name, code="text_needed")
     if request.ends_at <= now:
         raise InvalidInput("the end date must be in the future", where="ends_at", code="in_the_past")
-    if request.ends_at > now + LONGEST:
+    if request.ends_at > now + MAX_DURATION:
         raise InvalidInput("a waiver lasts a year at most", where="ends_at", code="too_long")
     return can_block(check)
 
@@ -214,7 +219,7 @@ def _locked_cluster(cluster_id: uuid.UUID) -> Cluster:
 
 def _locked_group(group_id: uuid.UUID) -> ClusterGroup:
     """The locked group row, so that it is not deleted meanwhile. Raises NotFound."""
-    row = ClusterGroup.objects.select_for_update().filter(groups_in_sight(), pk=group_id).first()
+    row = ClusterGroup.objects.select_for_update().filter(visible_groups(), pk=group_id).first()
     if row is None:
         raise NotFound("no such group")
     return row

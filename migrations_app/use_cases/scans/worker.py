@@ -20,14 +20,14 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherC
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.progress.remaining import remaining
+from migrations_app.readiness.progress.legacy_counts import legacy_counts
 from migrations_app.readiness.report import CollectResult, PartLine, ScanResult
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.aws_access import with_aws_parts
 from migrations_app.use_cases.scans.check_again import ScanWatch, end_if_open
 from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
-from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists
+from migrations_app.use_cases.scans.list_cache import memory_of, sealed_lists
 from migrations_app.use_cases.scans.queue import ScanClaim
 from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
@@ -52,14 +52,16 @@ def scan_claimed(claim: ScanClaim) -> None:
             if end_if_open(claim, cluster, watch=ScanWatch(heartbeat.note, heartbeat.add_calls)):
                 return
             left = float(settings.ENV.scan_deadline) - (time.monotonic() - began)
-            collected, behind, lists = _collect(cluster, heartbeat, deadline=left)
+            collected, answering_cluster, lists = _collect(cluster, heartbeat, deadline=left)
         except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heartbeat.calls)
             return
     scanned = _with_scan_time(_evaluate(collected, cluster.target), cluster)
     try:
         seen = collected.inventory
-        extras = ScanExtras(heartbeat.calls, objects_of(seen), behind, remaining(seen, scanned.report), lists)
+        extras = ScanExtras(
+            heartbeat.calls, objects_of(seen), answering_cluster, legacy_counts(seen, scanned.report), lists
+        )
         store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, extras=extras)
     except OtherCluster as other:
         store.fail(claim.scan_id, fence=claim.fence, code=other.code, detail=other.message, calls=heartbeat.calls)
@@ -71,7 +73,7 @@ class _ReadResult(NamedTuple):
     """What was read, the identity of the cluster, and the sealed parts that the next scan may use again, by name."""
 
     collected: CollectResult
-    behind: AnsweringCluster | None
+    answering_cluster: AnsweringCluster | None
     lists: Mapping[str, bytes]
 
 
@@ -82,16 +84,16 @@ def _collect(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float)
     with connect(cluster) as api:
         try:
             api.get("/version")
-            behind = answering(api)
-            refuse_other(cluster, behind)
-            memory = memory_of(cluster, api, behind=behind, now=timezone.now())
+            answering_cluster = answering(api)
+            refuse_other(cluster, answering_cluster)
+            memory = memory_of(cluster, api, answering_cluster=answering_cluster, now=timezone.now())
             collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heartbeat.note, memory=memory)
             _refuse_lost(collected)
             # Again, because the cluster may have been replaced while it was read.
-            refuse_other(_as_answered(cluster, behind), answering(api))
+            refuse_other(_as_answered(cluster, answering_cluster), answering(api))
             heartbeat.note("aws", len(PART_NAMES))
-            with_aws = _with_identity(with_aws_parts(cluster, api, collected=collected), behind)
-            return _ReadResult(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
+            with_aws = _with_identity(with_aws_parts(cluster, api, collected=collected), answering_cluster)
+            return _ReadResult(with_aws, answering_cluster, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
             heartbeat.add_calls(api.clock().calls)
 
@@ -105,18 +107,18 @@ def _refuse_lost(collected: CollectResult) -> None:
             raise Unreachable(line.detail, code=line.why)
 
 
-def _as_answered(cluster: Cluster, behind: AnsweringCluster | None) -> Cluster:
+def _as_answered(cluster: Cluster, answering_cluster: AnsweringCluster | None) -> Cluster:
     """The row of the cluster; if no uid was stored, with the uid that was read first."""
-    if behind is not None and not cluster.kube_system_uid:
-        cluster.kube_system_uid, cluster.ca_digest = behind.uid, behind.ca_digest
+    if answering_cluster is not None and not cluster.kube_system_uid:
+        cluster.kube_system_uid, cluster.ca_digest = answering_cluster.uid, answering_cluster.ca_digest
     return cluster
 
 
-def _with_identity(collected: CollectResult, behind: AnsweringCluster | None) -> CollectResult:
+def _with_identity(collected: CollectResult, answering_cluster: AnsweringCluster | None) -> CollectResult:
     """Adds an unseen part if the cluster's identity could not be read: the scan is partial then."""
-    if behind is None or not behind.error:
+    if answering_cluster is None or not answering_cluster.error:
         return collected
-    line = PartLine(name=PART, seen=False, why=behind.error, detail=behind.detail[:500])
+    line = PartLine(name=PART, seen=False, why=answering_cluster.error, detail=answering_cluster.detail[:500])
     return replace(collected, parts=(*collected.parts, line))
 
 

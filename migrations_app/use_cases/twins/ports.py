@@ -63,12 +63,16 @@ class SampleWriter:
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self._now().may(need, namespace=namespace, name=name)
 
-    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self._now().dry_run(change, tie, own=own)
+    def dry_run(self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self._now().dry_run(change, object_version, own=own)
 
-    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], purpose: str
+    ) -> WriteResult:
         return self._stored.change(
-            lambda played: TwinWriter(played.twin, endpoint=ENDPOINT).send(change, tie, own=own, purpose=purpose)
+            lambda played: TwinWriter(played.twin, endpoint=ENDPOINT).send(
+                change, object_version, own=own, purpose=purpose
+            )
         )
 
     def calls(self) -> Mapping[tuple[str, str], int]:

@@ -27,22 +27,22 @@ from migrations_app.twin.ports.controllers import TwinChanges, TwinControllers
 from migrations_app.twin.server import Twin
 
 MINOR = 28
-SPEED = 20
+SPEED_FACTOR = 20
 """How many times faster nodes and pods start and stop than in a usual cluster."""
 DELAYS = Delays(
-    node_ready=(60 / SPEED,),
-    pod_start=15 / SPEED,
-    pod_stop=5 / SPEED,
-    instance_stop=30 / SPEED,
-    disruption_poll=10 / SPEED,
-    provision_batch=1 / SPEED,
+    node_ready=(60 / SPEED_FACTOR,),
+    pod_start=15 / SPEED_FACTOR,
+    pod_stop=5 / SPEED_FACTOR,
+    instance_stop=30 / SPEED_FACTOR,
+    disruption_poll=10 / SPEED_FACTOR,
+    provision_batch=1 / SPEED_FACTOR,
 )
 ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 UNTRACKED = (("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"))
-SMALLEST_CORES = 4
-RACES = 30
+MIN_CORES = 4
+MAX_WRITE_ATTEMPTS = 30
 """How often a change is tried while other processes write; each failure means that another change was stored."""
-LEVEL = 1
+COMPRESSION_LEVEL = 1
 _SIZES = {known_siz.name: known_siz for known_siz in known_sizes()}
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ def behaviour(control: TwinControl) -> Behaviour:
     sample_behaviour = Behaviour(
         version=control.version, drifts=control.drifts, at_once=control.at_once, consolidates=False, delays=DELAYS
     )
-    sample_behaviour.sizes = tuple(size for size in known_sizes() if size.capacity.cpu >= SMALLEST_CORES * 1000)
+    sample_behaviour.sizes = tuple(size for size in known_sizes() if size.capacity.cpu >= MIN_CORES * 1000)
     sample_behaviour.zones = ZONES
     return sample_behaviour
 
@@ -172,7 +172,7 @@ def _with_room(document: JsonMap) -> JsonMap:
 
 
 def packed(state: TwinState) -> bytes:
-    return zlib.compress(msgspec.json.encode(state), LEVEL)
+    return zlib.compress(msgspec.json.encode(state), COMPRESSION_LEVEL)
 
 
 def unpacked(body: bytes) -> TwinState:
@@ -211,7 +211,7 @@ class StoredTwin:
         return self._play(work)[1]
 
     def _play(self, work: Callable[[RunningTwin], T]) -> tuple[RunningTwin, T]:
-        for _ in range(RACES):
+        for _ in range(MAX_WRITE_ATTEMPTS):
             played = self._newest()
             self._played = None  # after an error in between, the state is loaded again
             played.advance(timezone.now().astimezone(UTC))

@@ -67,7 +67,7 @@ def _page(
 
 
 def _account(form: QueryDict, person: Person) -> str:
-    return management.make_account(form.get("name", "").strip(), person=person)
+    return management.create_account(form.get("name", "").strip(), person=person)
 
 
 def _password(form: QueryDict, person: Person) -> str:

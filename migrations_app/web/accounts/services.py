@@ -28,7 +28,7 @@ from migrations_app.web.access import person_of, require_right, uuids_in
 from migrations_app.web.command_forms import refusal_status
 
 RIGHT = "change_grant"
-SHOWN = 200
+MAX_SERVICES = 200
 REFUSALS = (InvalidInput, Conflict, PermissionDenied)
 
 
@@ -46,7 +46,7 @@ def all_services(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, _("The service account is created. It needs a token next."))
             return redirect("service", service_id)
-    context = {"section": "services", "rows": service_page(after="", limit=SHOWN).rows, "refused": refused}
+    context = {"section": "services", "rows": service_page(after="", limit=MAX_SERVICES).rows, "refused": refused}
     context |= _choices(request.POST if refused else None, None)
     return render(request, "accounts/services.html", context, status=_status(refused))
 
@@ -92,7 +92,7 @@ def _page(
     context = {
         "section": "services",
         "row": row,
-        "tokens": service_token_page(service_id, after="", limit=SHOWN).rows,
+        "tokens": service_token_page(service_id, after="", limit=MAX_SERVICES).rows,
         "longest": LONGEST_SERVICE_DAYS,
         "endless": ENDLESS_SCOPES,
         "refused": refused,

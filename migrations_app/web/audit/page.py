@@ -30,8 +30,8 @@ from migrations_app.use_cases.audit.proof import status
 from migrations_app.web.access import require_right
 
 RIGHT = "view_auditevent"
-LIMIT = 50
-FOLDED = 3
+PAGE_SIZE = 50
+MIN_FOLDED = 3
 """Minimum number of events of steps that are folded into one row."""
 WIDE, HIGH = 600, 40
 FILTERS = ("q", "actor", "verb", "outcome", "cluster", "plan", "correlation", "since", "until")
@@ -76,9 +76,9 @@ def audit(request: HttpRequest) -> HttpResponse:
     filters = _filters(request)
     wanted, wrong_field = _filters_of(filters)
     try:
-        page = audit_page(wanted, after=request.GET.get("cursor", ""), limit=LIMIT)
+        page = audit_page(wanted, after=request.GET.get("cursor", ""), limit=PAGE_SIZE)
     except InvalidInput:
-        page = audit_page(wanted, after="", limit=LIMIT)
+        page = audit_page(wanted, after="", limit=PAGE_SIZE)
     context = {
         "section": "audit",
         "chosen": filters,
@@ -111,11 +111,11 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 def grouped(rows: Iterable[EventRow], *, fold: bool) -> tuple[EventGroup, ...]:
     """Returns the events in groups: neighbouring events of the steps of one plan are one group if there are at least
-    FOLDED.
+    MIN_FOLDED.
     """
     cut = groupby(rows, key=lambda row: row.line.plan_digest if row.line.verb.startswith("step.") else "")
     runs = ((plan, tuple(run)) for plan, run in cut)
-    return tuple(EventGroup(run, fold and bool(plan) and len(run) >= FOLDED) for plan, run in runs)
+    return tuple(EventGroup(run, fold and bool(plan) and len(run) >= MIN_FOLDED) for plan, run in runs)
 
 
 def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:

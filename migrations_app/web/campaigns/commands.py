@@ -55,7 +55,7 @@ def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         reason=text_in(request, "reason"),
         typed=form.get("typed", ""),
     )
-    approvals.approve_campaign(campaign_id, person_of(request), yes=approval, by=actor())
+    approvals.approve_campaign(campaign_id, person_of(request), approval_request=approval, by=actor())
     return redirect("campaign", campaign_id)
 
 

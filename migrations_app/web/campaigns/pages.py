@@ -29,7 +29,7 @@ from migrations_app.queries.campaigns.campaigns import (
 from migrations_app.queries.campaigns.values import CampaignBoard
 from migrations_app.queries.fleet.groups import group_page
 from migrations_app.use_cases.accounts.rights import person_over_clusters
-from migrations_app.use_cases.campaigns.requests import MOST_CLUSTERS
+from migrations_app.use_cases.campaigns.requests import MAX_CLUSTERS
 from migrations_app.web.access import OPERATE, person_of, require_right
 from migrations_app.web.campaigns import presenter
 from migrations_app.web.campaigns.pictures import burn_up_chart, window_days
@@ -141,7 +141,7 @@ def live(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def receipt(_request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """The receipt for the change ticket as Markdown."""
-    board = campaign_board(campaign_id, limit=MOST_CLUSTERS)
+    board = campaign_board(campaign_id, limit=MAX_CLUSTERS)
     answer = HttpResponse(campaign_receipt(board, board.members), content_type="text/markdown; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="campaign-{campaign_id}.md"'
     return answer

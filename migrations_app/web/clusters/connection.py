@@ -125,9 +125,9 @@ def _page(
 
 def _test(head: ClusterHead, by: str) -> AccessAttempt:
     if head.source == "eks":
-        access = eks_registration.try_kept_access(head.id, by=by)
+        access = eks_registration.try_stored_access(head.id, by=by)
         return access_attempt(access) if access else AccessAttempt(clusters.try_cluster(head.id))
-    return AccessAttempt(clusters.try_cluster(head.id), access=eks_registration.try_kept_access(head.id, by=by))
+    return AccessAttempt(clusters.try_cluster(head.id), access=eks_registration.try_stored_access(head.id, by=by))
 
 
 def _drafted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

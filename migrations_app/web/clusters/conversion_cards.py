@@ -14,11 +14,11 @@ from migrations_app.conversion.reports.side_by_side import SideBySideRow, rows
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
-MOST_LINES = 6000
+MAX_LINES = 6000
 """Maximum number of lines on a page; the downloads contain all objects."""
-FLAGS = 3
+MAX_FINDINGS_PER_LINE = 3
 """Findings shown beside a line; a link leads to the others."""
-ALIKE = 0.4
+MIN_SIMILARITY = 0.4
 """Minimum share of equal text at both ends for which only the middle counts as changed."""
 OUTCOMES: tuple[BadgeStyle, ...] = (
     BadgeStyle(_("Not converted"), "blocker", "blocker", id="refused"),
@@ -66,7 +66,7 @@ class DiffRow:
     @property
     def more_findings(self) -> int:
         """The number of findings that are not shown beside the line."""
-        return max(0, len(self.findings) - FLAGS)
+        return max(0, len(self.findings) - MAX_FINDINGS_PER_LINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
     order = [look.id for look in OUTCOMES]
     ids: dict[str, int] = {}
     converted_cards = []
-    lines_left = MOST_LINES
+    lines_left = MAX_LINES
     for item in sorted(items, key=lambda entry: order.index(outcome(entry).id)):
         card = _card(item, _free_id(item, ids), with_lines=lines_left > 0)
         lines_left -= len(card.lines)
@@ -171,7 +171,7 @@ def _compared(old: str, new: str) -> tuple[ChangedText, ChangedText]:
     start = _common_words(old_words, new_words)
     end = _common_words(old_words[start:][::-1], new_words[start:][::-1])
     shared = len("".join([*old_words[:start], *old_words[len(old_words) - end :]]).strip())
-    if shared < ALIKE * max(len(old.strip()), len(new.strip())):
+    if shared < MIN_SIMILARITY * max(len(old.strip()), len(new.strip())):
         return _plain(old), _plain(new)
     return _cut(old_words, start, end=end), _cut(new_words, start, end=end)
 

@@ -129,7 +129,7 @@ class RolePatch:
     panels: tuple[PolicyComparison, ...]
 
 
-def look_of(cell: IamCell) -> BadgeStyle:
+def style_of(cell: IamCell) -> BadgeStyle:
     """Returns the look of a cell: red if the controller cannot work, amber if a part is affected, neutral if it depends
     on a setting.
     """
@@ -207,7 +207,7 @@ def kind_of(document: IamDocument) -> str:
 
 
 def _line(row: IamRow, columns: Sequence[IamColumn]) -> MatrixRow:
-    looks = [look_of(cell) for cell in row.cells]
+    looks = [style_of(cell) for cell in row.cells]
     labels = [column.release for column in columns]
     cells = tuple(
         MatrixCell(label, look, faint=look in (NOT_NEEDED, ALLOWED)) for label, look in zip(labels, looks, strict=True)
@@ -222,7 +222,7 @@ def _worst(cells: Iterable[IamCell]) -> BadgeStyle:
     always = [cell for cell in open_cells if cell.required == "always"]
     refused = [cell for cell in always if cell.verdict != "unknown"]
     if refused:
-        return min(map(look_of, refused), key=lambda look: look.tone)._replace(id=f"refused{_group_end(refused)}")
+        return min(map(style_of, refused), key=lambda look: look.tone)._replace(id=f"refused{_group_end(refused)}")
     if always:
         return UNKNOWN._replace(id=f"doubt{_group_end(always)}")
     return BadgeStyle(_("Conditional"), "muted", "info", id="rare") if open_cells else ALLOWED
@@ -239,7 +239,7 @@ def _details(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDe
     """
     pairs = [(cell, label) for cell, label in zip(cells, labels, strict=True) if cell.verdict != "not_needed"]
     for cell, alike in groupby(pairs, key=lambda pair: pair[0]):
-        yield CellDetail(", ".join(label for _, label in alike), look_of(cell), cell)
+        yield CellDetail(", ".join(label for _, label in alike), style_of(cell), cell)
 
 
 def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyForm, ...]:

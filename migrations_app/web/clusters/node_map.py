@@ -7,7 +7,7 @@ from itertools import groupby
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import OWNERS, OwnedNode
 
-MOST_SQUARES = 60
+MAX_SQUARES = 60
 """Maximum number of squares in one cell or pool; the rest is shown as a number."""
 
 
@@ -101,4 +101,4 @@ def _cell(owner: str, nodes: list[OwnedNode]) -> MapCell:
 
 
 def _first(nodes: Sequence[OwnedNode]) -> tuple[OwnedNode, ...]:
-    return tuple(sorted(nodes, key=lambda node: natural(node.name))[:MOST_SQUARES])
+    return tuple(sorted(nodes, key=lambda node: natural(node.name))[:MAX_SQUARES])

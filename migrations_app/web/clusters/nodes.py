@@ -9,9 +9,9 @@ from django.http import QueryDict
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import OWNERS, NodeCounts, OwnedNode
 
-PAGE = 100
+PAGE_SIZE = 100
 WIDTH = 1000
-THINNEST = 6
+MIN_WIDTH = 6
 """In thousandths of the bar, so that one node among thousands stays visible."""
 
 
@@ -56,7 +56,7 @@ def segments(counts: NodeCounts) -> tuple[OwnerSegment, ...]:
 
 
 def _widths(counts: Sequence[int], total: int) -> list[int]:
-    widths = [max(THINNEST, WIDTH * count // total) for count in counts]
+    widths = [max(MIN_WIDTH, WIDTH * count // total) for count in counts]
     if widths:
         # The widest segment takes the difference caused by rounding and minimum widths.
         widths[widths.index(max(widths))] += WIDTH - sum(widths)
@@ -83,11 +83,11 @@ def node_filters(query: QueryDict) -> NodeFilters:
 def page_of(nodes: Sequence[OwnedNode], filters: NodeFilters) -> NodePage:
     """Returns one page of the matching nodes; a page number beyond the end gives the last page."""
     owned_nodes = sorted((node for node in nodes if _matches(node, filters)), key=lambda node: natural(node.name))
-    last_page = max(1, -(-len(owned_nodes) // PAGE))
+    last_page = max(1, -(-len(owned_nodes) // PAGE_SIZE))
     number = min(max(1, filters.page), last_page)
-    rows = tuple(owned_nodes[(number - 1) * PAGE : number * PAGE])
-    first = (number - 1) * PAGE + 1 if rows else 0
-    return NodePage(rows, len(owned_nodes), first, (number - 1) * PAGE + len(rows), number, number - 1, number + 1)
+    rows = tuple(owned_nodes[(number - 1) * PAGE_SIZE : number * PAGE_SIZE])
+    first = (number - 1) * PAGE_SIZE + 1 if rows else 0
+    return NodePage(rows, len(owned_nodes), first, (number - 1) * PAGE_SIZE + len(rows), number, number - 1, number + 1)
 
 
 def _matches(node: OwnedNode, filters: NodeFilters) -> bool:

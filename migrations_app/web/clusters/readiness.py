@@ -51,7 +51,7 @@ TABS = (
     ("cluster-history", _("History")),
 )
 LIVE = ("kubeconfig", "in_cluster", "eks", "agent")
-ANOMALIES = 50
+MAX_ANOMALIES = 50
 
 
 @require_right()
@@ -99,8 +99,8 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         context["filters"] = filters
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
-        context["anomalies"] = [row for row in report.anomalies if row.kind != "Node"][:ANOMALIES]
-        context["more_anomalies"] = max(0, sum(row.kind != "Node" for row in report.anomalies) - ANOMALIES)
+        context["anomalies"] = [row for row in report.anomalies if row.kind != "Node"][:MAX_ANOMALIES]
+        context["more_anomalies"] = max(0, sum(row.kind != "Node" for row in report.anomalies) - MAX_ANOMALIES)
     return render(request, "cluster/nodes.html", context)
 
 

@@ -26,7 +26,7 @@ from migrations_app.web.clusters.sections import SharedRemedies, remedies_of
 PARTS = {"before": _("Prepare"), "land": _("Upgrade"), "after": _("Migrate"), "verify": _("Verify")}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
 _OPEN = BadgeStyle(_("open"), "warning", "warning", id="open")
-_LOOKS = (
+_STYLES = (
     BadgeStyle(_("blocker"), "blocker", "blocker", id="blocker"),
     BadgeStyle(_("unknown"), "unknown", "unknown", id="unknown"),
     _OPEN,
@@ -111,7 +111,7 @@ def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
 
 
 def _look(stage: RunbookStage, groups: tuple[FindingGroup, ...]) -> BadgeStyle:
-    blocker, unknown, waits, note, land, clear = _LOOKS
+    blocker, unknown, waits, note, land, clear = _STYLES
     if stage.commands or stage.part == "verify":
         return land
     kinds = {(group.status, group.severity) for group in groups}

@@ -13,7 +13,7 @@ from migrations_app.texts import text as _
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
 
 
-def phase_look(phase: str) -> BadgeStyle:
+def phase_style(phase: str) -> BadgeStyle:
     return BadgeStyle(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
 
 
@@ -90,7 +90,7 @@ def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section
     live = sorted((f for f in rows if section_of(f) not in SETTLED), key=finding_sort_key)
     cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
     phases = tuple(
-        Section(f"phase-{phase}", phase_look(phase), phase_findings, cluster=cluster)
+        Section(f"phase-{phase}", phase_style(phase), phase_findings, cluster=cluster)
         for phase, phase_findings in cut
         if phase_findings
     )

@@ -21,7 +21,7 @@ from migrations_app.use_cases.scans import waivers as waiving
 from migrations_app.use_cases.scans.waivers import WaiverRequest
 from migrations_app.web.access import person_of, require_right, uuid_in
 
-USUAL = timedelta(days=90)
+DEFAULT_DURATION = timedelta(days=90)
 
 
 class WaiveForm(forms.Form):
@@ -70,7 +70,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Creates a waiver for a failing check of the cluster."""
     head = cluster_head(cluster_id, now=timezone.now())
-    form = WaiveForm(request.POST or None, initial=usual_waiver(request))
+    form = WaiveForm(request.POST or None, initial=default_waiver(request))
     _offer_groups(form, cluster_id)
     if request.method == "POST" and form.is_valid() and _waive(request, head, form=form):
         messages.success(request, _("The check is waived. It stays in sight, and fails again when the waiver ends."))
@@ -111,13 +111,13 @@ def _list_page(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
     return render(request, "waivers/list.html", context)
 
 
-def usual_waiver(request: HttpRequest) -> dict[str, Any]:
+def default_waiver(request: HttpRequest) -> dict[str, Any]:
     """Returns the initial values of the form."""
     return {
         "check": request.GET.get("check", ""),
         "hop": request.GET.get("hop", ""),
         "owner": request.user.get_username(),
-        "ends_on": (timezone.now() + USUAL).date().isoformat(),
+        "ends_on": (timezone.now() + DEFAULT_DURATION).date().isoformat(),
     }
 
 

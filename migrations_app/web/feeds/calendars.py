@@ -9,10 +9,10 @@ from icalendar import Event as CalendarEvent
 from migrations_app import __version__
 from migrations_app.manifests.text_lines import one_line
 from migrations_app.queries.feeds.calendar import CalendarEntry
-from migrations_app.redaction import replace
+from migrations_app.redaction import replace_secrets
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-READ_AGAIN = timedelta(hours=1)
+REFRESH_INTERVAL = timedelta(hours=1)
 
 
 def as_ical(entries: Iterable[CalendarEntry], *, name: str, now: datetime, address: Callable[[str], str]) -> bytes:
@@ -24,7 +24,7 @@ def as_ical(entries: Iterable[CalendarEntry], *, name: str, now: datetime, addre
     calendar.add("method", "PUBLISH")
     calendar.add("name", _plain(name))
     calendar.add("x-wr-calname", _plain(name))
-    calendar.add("refresh-interval", READ_AGAIN, parameters={"value": "DURATION"})
+    calendar.add("refresh-interval", REFRESH_INTERVAL, parameters={"value": "DURATION"})
     for entry in entries:
         calendar.add_component(_event(entry, now=now, address=address))
     return bytes(calendar.to_ical())
@@ -49,4 +49,4 @@ def _event(entry: CalendarEntry, *, now: datetime, address: Callable[[str], str]
 
 def _plain(text: str) -> str:
     """Returns the text without control characters and without anything that looks like a secret."""
-    return one_line(replace(text))
+    return one_line(replace_secrets(text))

@@ -21,7 +21,7 @@ from migrations_app.use_cases.accounts.feed_links import OpenedFeed, open_feed
 from migrations_app.web.access import open_page
 from migrations_app.web.feeds.newsfeed import as_feed
 
-NEWS = 100
+MAX_NEWS = 100
 """Maximum number of items in a feed of news."""
 COLOURS = {"green": "#1a7f52", "yellow": "#8a6100", "red": "#b3261e", "blue": "#1f6391", "grey": "#5a6862"}
 """White text on each of them has a contrast of at least 4.5 to 1."""
@@ -58,7 +58,7 @@ def _calendar(opened: OpenedFeed, *, address: Callable[[str], str], now: datetim
 
 
 def _news(opened: OpenedFeed, *, form: str, address: Callable[[str], str], now: datetime) -> tuple[str | bytes, str]:
-    events = newest_news(opened.cluster, limit=NEWS)
+    events = newest_news(opened.cluster, limit=MAX_NEWS)
     body = as_feed(events, form=form, name=_name(opened, now=now), address=address)
     return body, f"application/{form}+xml; charset=utf-8"
 

@@ -21,8 +21,8 @@ from migrations_app.web.access import require_right, uuid_in, uuids_in
 from migrations_app.web.clusters.register import start_scan
 from migrations_app.web.fleet.page import csv_answer, fleet_filters
 
-NAMED = 5
-MOST_SCANS = 100
+MAX_NAMES = 5
+MAX_SCANS = 100
 """Maximum number of scans of one request; for more there is the scan of the whole fleet."""
 
 
@@ -44,11 +44,11 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
         )
     messages.success(request, sentence.format(done=done, key=key.strip(), value=value.strip()))
     if refused:
-        more = _(" and {count} more").format(count=len(refused) - NAMED) if len(refused) > NAMED else ""
+        more = _(" and {count} more").format(count=len(refused) - MAX_NAMES) if len(refused) > MAX_NAMES else ""
         messages.warning(
             request,
             _("Not changed, because their ARN differs: {names}{more}.").format(
-                names=", ".join(refused[:NAMED]), more=more
+                names=", ".join(refused[:MAX_NAMES]), more=more
             ),
         )
     return back_to_fleet(request)
@@ -79,17 +79,17 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
 @require_right("add_scan", "change_cluster")
 @require_POST
 def scan_chosen(request: HttpRequest) -> HttpResponse:
-    """Requests a scan of each chosen cluster, at most MOST_SCANS of them."""
+    """Requests a scan of each chosen cluster, at most MAX_SCANS of them."""
     chosen = permitted_ids(chosen_clusters(request), right="scan")
     try:
-        results = [start_scan(cluster_id, by=request.user.get_username()) for cluster_id in chosen[:MOST_SCANS]]
+        results = [start_scan(cluster_id, by=request.user.get_username()) for cluster_id in chosen[:MAX_SCANS]]
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return back_to_fleet(request)
     sentence = ngettext("{count} cluster queued for a scan.", "{count} clusters queued for a scan.", sum(results))
     messages.success(request, sentence.format(count=sum(results)))
-    if len(chosen) > MOST_SCANS:
-        others = len(chosen) - MOST_SCANS
+    if len(chosen) > MAX_SCANS:
+        others = len(chosen) - MAX_SCANS
         messages.warning(request, _("The other {others} were left out: use “Scan all now”.").format(others=others))
     return back_to_fleet(request)
 

@@ -20,10 +20,10 @@ from migrations_app.queries.fleet.failing_checks import FailingCheck, failing_ch
 from migrations_app.texts import text as _
 from migrations_app.use_cases.scans.waivers import WaiverRequest, waive
 from migrations_app.web.access import person_of, require_right
-from migrations_app.web.clusters.waivers import WaiveForm, usual_waiver
+from migrations_app.web.clusters.waivers import WaiveForm, default_waiver
 from migrations_app.web.fleet.bulk_actions import back_to_fleet, chosen_clusters, fleet_query
 
-MOST = 100
+MAX_WAIVERS = 100
 """Maximum number of clusters in one form; for more there is the waiver of a group."""
 
 
@@ -32,9 +32,9 @@ MOST = 100
 def waive_chosen(request: HttpRequest) -> HttpResponse:
     """Asks which failing check is waived on the chosen clusters, why and until when; a POST creates the waivers."""
     chosen = chosen_clusters(request)
-    if len(chosen) > MOST:
+    if len(chosen) > MAX_WAIVERS:
         sentence = _("At most {most} clusters are waived at once: waive the check for a group. Nothing was waived.")
-        messages.error(request, sentence.format(most=MOST))
+        messages.error(request, sentence.format(most=MAX_WAIVERS))
         return back_to_fleet(request)
     failing = failing_checks(chosen)
     if not failing:
@@ -49,7 +49,7 @@ def waive_chosen(request: HttpRequest) -> HttpResponse:
 
 def _form(request: HttpRequest, failing: Sequence[FailingCheck], *, among: int) -> WaiveForm:
     sent = request.POST if request.POST.get("do") == "waive" else None
-    form = WaiveForm(sent, initial=usual_waiver(request))
+    form = WaiveForm(sent, initial=default_waiver(request))
     for name in ("group", "everywhere"):
         del form.fields[name]
     choices = [("", _("Choose a check")), *((check.check, _words(check, among)) for check in failing)]

@@ -27,7 +27,7 @@ from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.queries.fleet.progress import WAY, ends_of, with_progress
 from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
-from migrations_app.readiness.progress.share import CONVERSIONS, DonePercent, ProjectedEnd
+from migrations_app.readiness.progress.done_percent import CONVERSIONS, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_in_query
@@ -42,9 +42,9 @@ MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
 """The word of each measure for what is left, and what it counts."""
 UNKNOWN = DonePercent(percent=None, bound="unknown")
 LAST_HEADINGS = ("clusters", "scanned", "fell because")
-FALLS_TOLD = 6
+MAX_EXPLAINED_FALLS = 6
 """How many falls, the newest ones, the picture explains in words; it marks all of them."""
-FOOT = 456
+LEGEND_Y = 456
 """Vertical position of the last line of the picture's legend; the lines about falls are below it."""
 FALL_LINE = 150
 """Maximum number of characters of a line about a fall, by the width of the picture."""
@@ -92,7 +92,7 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
         "bare": without_karpenter(filters),
         "head": cluster_head(filters.cluster, now=now) if filters.cluster else None,
         "group": group_of(filters.group) if filters.group else None,
-        "groups": [_group(group.told, key=group.id, name=group.name) for group in groups],
+        "groups": [_group(group.burndown, key=group.id, name=group.name) for group in groups],
         "choices": group_choices(),
         "labels": label_choices(),
         "filters": filters,
@@ -135,14 +135,16 @@ def picture(request: HttpRequest) -> HttpResponse:
 def _fall_lines(chart: ProgressChart | None) -> dict[str, Any]:
     """Returns the lines of the picture that say why the progress fell, and by how much they make the picture higher."""
     falls = chart.falls if chart else ()
-    lines = [shorten(f"{fall.number}: {fall.word}", FALL_LINE, placeholder=" …") for fall in falls[:FALLS_TOLD]]
+    lines = [
+        shorten(f"{fall.number}: {fall.word}", FALL_LINE, placeholder=" …") for fall in falls[:MAX_EXPLAINED_FALLS]
+    ]
     more = len(falls) - len(lines)
     if more:
         lines.append(_("{number} earlier falls are in the table and in the CSV").format(number=more))
     return {
-        "falls_told": FALLS_TOLD,
-        "fall_lines": [(FOOT + 24 * at, line) for at, line in enumerate(lines, 1)],
-        "height": FOOT + 24 * (len(lines) + 1),
+        "falls_told": MAX_EXPLAINED_FALLS,
+        "fall_lines": [(LEGEND_Y + 24 * at, line) for at, line in enumerate(lines, 1)],
+        "height": LEGEND_Y + 24 * (len(lines) + 1),
     }
 
 

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable
 
 from migrations_app.readiness.outputs.spreadsheet import harmless
-from migrations_app.web.fleet.answer import ShownRow
+from migrations_app.web.fleet.headline import ShownRow
 
 HEADINGS = (
     "cluster",

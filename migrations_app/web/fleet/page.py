@@ -19,7 +19,7 @@ from migrations_app.queries.fleet.causes import BlockerCause, Held, OpenBlocker,
 from migrations_app.queries.fleet.clusters import (
     BUCKETS,
     GROUP,
-    PAGE,
+    PAGE_SIZE,
     SORTS,
     STAGES,
     FleetFilters,
@@ -29,29 +29,29 @@ from migrations_app.queries.fleet.clusters import (
 )
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.facets import fleet_facets
+from migrations_app.queries.fleet.failing_clusters import BLOCKS, NEXT
 from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.queries.fleet.saved_views import view_page
 from migrations_app.queries.fleet.stale_results import stale_ready
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
-from migrations_app.queries.fleet.where_it_fails import BLOCKS, NEXT
 from migrations_app.queries.rollouts.active import work_of
 from migrations_app.queries.scans.fleet_scans import open_fleet_scan
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
-from migrations_app.web.fleet.answer import (
+from migrations_app.web.fleet.export import as_csv
+from migrations_app.web.fleet.headline import (
     ORDER,
     ShownRow,
     cause_text,
-    fleet_answer,
+    fleet_headline,
     on_v1,
     shown_row,
     statuses_of,
     tabs_of,
 )
-from migrations_app.web.fleet.export import as_csv
 
-MOST_LABELS = 8
+MAX_LABELS = 8
 EXPORTED = 500
 """Number of rows that an export reads at a time."""
 BY_LABEL = "label:"
@@ -113,7 +113,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "at": "fleet",
         "page": page,
         "filters": filters,
-        "page_size": PAGE,
+        "page_size": PAGE_SIZE,
         "cause_count": len(cause_list),
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
@@ -133,13 +133,13 @@ def _answer(
 ) -> dict[str, Any]:
     """Returns the numbers above the list."""
     counts = page.totals.buckets
-    return {"answer": fleet_answer(counts, cause_list), "stale_ready": stale_ready(filters, now=now)}
+    return {"answer": fleet_headline(counts, cause_list), "stale_ready": stale_ready(filters, now=now)}
 
 
 def _progress_query(filters: FleetFilters) -> str | None:
     """Returns the query of the progress page for the same clusters; None if that page has no such filter."""
     labels = [*filters.labels, *([f"{ENVIRONMENT}:{filters.environment}"] if filters.environment else [])]
-    expressible = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
+    expressible = len(labels) <= MAX_LABELS and all(map(_LABEL.fullmatch, labels))
     if filters.q or filters.check or filters.environment == SAMPLES or not expressible:
         return None
     parameters = {"group": str(filters.group or ""), "label": ",".join(labels)}
@@ -266,7 +266,7 @@ def ignored(query: QueryDict, filters: FleetFilters) -> tuple[str, ...]:
 
 def labels_in_query(query: QueryDict) -> tuple[str, ...]:
     """The labels in the query string, such as team:shop,tier:1."""
-    return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MOST_LABELS]
+    return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MAX_LABELS]
 
 
 def _check(name: str) -> str:

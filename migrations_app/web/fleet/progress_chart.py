@@ -11,22 +11,22 @@ from itertools import pairwise
 from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
 from migrations_app.queries.fleet.progress import WAY, points_by_day
 from migrations_app.readiness.progress.curve import Point
-from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
-from migrations_app.readiness.progress.share import (
+from migrations_app.readiness.progress.done_percent import (
     CONVERSIONS,
     DonePercent,
     ProjectedEnd,
     percent_of_conversions,
     percent_of_measures,
 )
+from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
 from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
-LEAST_DAYS = 7
+MIN_DAYS_BEFORE = 7
 """Minimum number of days before today on the axis, so that a single point does not fill the drawing."""
-AHEAD = 14
+MIN_DAYS_AFTER = 14
 """Minimum number of days after today on the axis."""
-FARTHEST = 180
+MAX_DAYS_AFTER = 180
 """Maximum number of days after today on the axis; a later end is only written as text."""
 TICKS = 6
 WORDS: Mapping[str, str] = {WAY: _("Whole way"), "to_v1beta1": _("v1alpha5 to v1beta1"), "to_v1": _("v1beta1 to v1")}
@@ -214,9 +214,9 @@ def _falls(days: Sequence[ProgressDay], *, axis: _Axis) -> tuple[FallMark, ...]:
 
 def _axis(days: Sequence[ProgressDay], ends: Mapping[str, ProjectedEnd]) -> _Axis:
     today = days[-1].day
-    first = min(days[0].day, today - timedelta(days=LEAST_DAYS))
+    first = min(days[0].day, today - timedelta(days=MIN_DAYS_BEFORE))
     ahead = [(end.on - today).days for end in ends.values() if end.on]
-    last = today + timedelta(days=min(FARTHEST, max([AHEAD, *ahead])))
+    last = today + timedelta(days=min(MAX_DAYS_AFTER, max([MIN_DAYS_AFTER, *ahead])))
     return _Axis(first, last)
 
 
@@ -256,7 +256,7 @@ def _line(name: str, days: Sequence[ProgressDay], *, axis: _Axis, end: Projected
         read=_path([(a[:2], b[:2]) for a, b in pairs if a[2] and b[2]]),
         other=_path([(a[:2], b[:2]) for a, b in pairs if not (a[2] and b[2])]),
         ahead=ahead,
-        dots=tuple(place[:2] for place in places) if len(places) < LEAST_DAYS else (),
+        dots=tuple(place[:2] for place in places) if len(places) < MIN_DAYS_BEFORE else (),
     )
 
 

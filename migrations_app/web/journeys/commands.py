@@ -61,7 +61,7 @@ def approve(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
         reason=text_in(request, "reason"),
         typed=form.get("typed", ""),
     )
-    approvals.approve_journey(journey_id, person_of(request), yes=approval, by=actor())
+    approvals.approve_journey(journey_id, person_of(request), approval_request=approval, by=actor())
     return redirect("journey", journey_id)
 
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from migrations_app.access import Person, Refusal, may_approve, may_prepare, may_resolve, may_start, may_stop
 from migrations_app.actions.changes import Risk
-from migrations_app.journeys.rollback import BACK_NEEDED
+from migrations_app.journeys.rollback import UNDO_NEEDED
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import JourneyDetail, StepRow
@@ -58,7 +58,7 @@ def step_forms(detail: JourneyDetail, person: Person) -> JourneyForms:
     asks = row.state == "paused" and row.cause_code in NEEDS_ACCEPTANCE
     undone = step.state == "undoing"
     ticks = row.state == "running" and (
-        row.wait_code == BACK_NEEDED if undone else row.wait_code in CONFIRMABLE and step.state == "running"
+        row.wait_code == UNDO_NEEDED if undone else row.wait_code in CONFIRMABLE and step.state == "running"
     )
     return {
         "tick": _reason(may_resolve(person)) if ticks else None,

@@ -28,7 +28,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.notifications import channels
 from migrations_app.use_cases.notifications.channels import ChannelSettings, ChannelUpdate
 from migrations_app.web.access import require_right
-from migrations_app.web.forms import Unshown
+from migrations_app.web.forms import WriteOnlyTextarea
 
 KINDS = (
     ("webhook", _("Signed webhook")),
@@ -40,7 +40,7 @@ KINDS = (
     ("email", "E-mail"),
 )
 BOXES = forms.CheckboxSelectMultiple
-SHOWN = 50
+MAX_DELIVERIES = 50
 
 
 class ChannelForm(forms.Form):
@@ -52,14 +52,14 @@ class ChannelForm(forms.Form):
         max_length=2000,
         label=_("Address"),
         help_text=_("https://… or a mailbox. It is kept encrypted and not shown again."),
-        widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+        widget=WriteOnlyTextarea(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
     )
     key = forms.CharField(
         max_length=500,
         required=False,
         label=_("Key"),
         help_text=_("Only for PagerDuty, Opsgenie and Jira. It is kept encrypted and not shown again."),
-        widget=Unshown(attrs={"rows": 1, "spellcheck": "false", "autocomplete": "off"}),
+        widget=WriteOnlyTextarea(attrs={"rows": 1, "spellcheck": "false", "autocomplete": "off"}),
     )
     events = forms.MultipleChoiceField(choices=tuple(TITLES.items()), label=_("Events"), widget=BOXES)
     groups = forms.MultipleChoiceField(required=False, label=_("Only for clusters of these groups"), widget=BOXES)
@@ -82,14 +82,14 @@ class EditForm(ChannelForm):
         required=False,
         label=_("Another address"),
         help_text=_("Empty: the one it has."),
-        widget=Unshown(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+        widget=WriteOnlyTextarea(attrs={"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
     )
     key = forms.CharField(
         max_length=500,
         required=False,
         label=_("Another key"),
         help_text=_("Empty: the one it has. Another address of PagerDuty, Opsgenie or Jira needs its key again."),
-        widget=Unshown(attrs={"rows": 1, "spellcheck": "false", "autocomplete": "off"}),
+        widget=WriteOnlyTextarea(attrs={"rows": 1, "spellcheck": "false", "autocomplete": "off"}),
     )
     enabled = forms.BooleanField(required=False, label=_("Switched on"))
     version = forms.IntegerField(widget=forms.HiddenInput)
@@ -165,9 +165,9 @@ def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
 def _channels_page(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> HttpResponse:
     ask, after = _delivery_filters(request), request.GET.get("after", "")
     try:
-        page = delivery_page(ask, after=after, limit=SHOWN)
+        page = delivery_page(ask, after=after, limit=MAX_DELIVERIES)
     except InvalidInput:
-        page = delivery_page(ask, limit=SHOWN)
+        page = delivery_page(ask, limit=MAX_DELIVERIES)
     context = {
         "section": "settings",
         "form": form,

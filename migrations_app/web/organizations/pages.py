@@ -10,13 +10,13 @@ from django.views.decorators.http import require_safe
 
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.organizations import organization_detail, organization_page
-from migrations_app.use_cases.organizations.registration import found_organization
+from migrations_app.use_cases.organizations.registration import require_organization
 from migrations_app.use_cases.organizations.role_templates import cloudformation_template, terraform_document
 from migrations_app.web.access import require_right
 from migrations_app.web.organizations.forms import ChosenForm, OrganizationForm, RemovedOrganizationForm
 
 RIGHT = "add_cluster"
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 """Maximum number of clusters to choose from on one page; once they are registered the next ones are shown."""
 
 
@@ -38,7 +38,7 @@ def organization(request: HttpRequest, organization_id: uuid.UUID) -> HttpRespon
 @require_safe
 def cloudformation_file(_request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
     """The roles as a CloudFormation template."""
-    document = cloudformation_template(found_organization(organization_id))
+    document = cloudformation_template(require_organization(organization_id))
     return _file(document, name="karpdash-organization.json")
 
 
@@ -46,7 +46,7 @@ def cloudformation_file(_request: HttpRequest, organization_id: uuid.UUID) -> Ht
 @require_safe
 def terraform_file(_request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
     """The roles as Terraform in JSON syntax."""
-    return _file(terraform_document(found_organization(organization_id)), name="karpdash.tf.json")
+    return _file(terraform_document(require_organization(organization_id)), name="karpdash.tf.json")
 
 
 def _file(document: dict[str, Any], *, name: str) -> HttpResponse:
@@ -80,9 +80,9 @@ def organization_answer(
         "section": "fleet",
         "found": detail,
         "row": detail.row,
-        "new": new[:MOST_SHOWN],
-        "hidden": max(0, len(new) - MOST_SHOWN),
-        "template": json.dumps(cloudformation_template(found_organization(organization_id)), indent=2),
+        "new": new[:MAX_SHOWN],
+        "hidden": max(0, len(new) - MAX_SHOWN),
+        "template": json.dumps(cloudformation_template(require_organization(organization_id)), indent=2),
         "refused": refused,
         "chosen": chosen or ChosenForm(),
         "removal": removal or RemovedOrganizationForm(),

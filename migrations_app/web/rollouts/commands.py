@@ -20,7 +20,7 @@ from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import APPROVE, OPERATE, STOP, person_of, require_right
-from migrations_app.web.command_forms import LONGEST, refused_on, text_in, version_in
+from migrations_app.web.command_forms import MAX_TEXT_LENGTH, refused_on, text_in, version_in
 from migrations_app.web.double_submit import require_confirmed
 from migrations_app.web.rollouts.page import rollout_page
 
@@ -42,7 +42,7 @@ def request_approval(request: HttpRequest, rollout_id: uuid.UUID) -> HttpRespons
 @refused_on(rollout_page)
 def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
-    row = flow.approve(rollout_id, person_of(request), yes=_approval(request), by=actor())
+    row = flow.approve(rollout_id, person_of(request), approval_request=_approval(request), by=actor())
     done = row.state == "approved"
     messages.success(
         request, _("Approved; it may be started.") if done else _("Your approval is given; others are missing.")
@@ -55,7 +55,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @refused_on(rollout_page)
 def approve_alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves without a second person, in an emergency."""
-    flow.break_glass(rollout_id, person_of(request), yes=_approval(request), by=actor())
+    flow.break_glass(rollout_id, person_of(request), approval_request=_approval(request), by=actor())
     messages.warning(request, _("Approved by you alone. Every approver is told, and it stays marked."))
     return redirect("rollout", rollout_id)
 
@@ -175,7 +175,7 @@ def _approval(request: HttpRequest) -> ApprovalRequest:
     return ApprovalRequest(
         digest=form.get("digest", ""),
         nonce=form.get("nonce", ""),
-        accepted=tuple(form.getlist("accepted"))[:LONGEST],
+        accepted=tuple(form.getlist("accepted"))[:MAX_TEXT_LENGTH],
         reason=text_in(request, "reason"),
         typed=form.get("typed", ""),
     )

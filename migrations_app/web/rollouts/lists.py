@@ -28,7 +28,7 @@ from migrations_app.readiness.action_order import ActionPath, action_path
 from migrations_app.web.access import require_right
 from migrations_app.web.clusters.readiness import about, offered
 
-TOLD_FOR = timedelta(days=7)
+EMERGENCY_NOTICE_PERIOD = timedelta(days=7)
 """For how long approvers see emergency approvals."""
 
 
@@ -46,7 +46,7 @@ def rollouts(request: HttpRequest) -> HttpResponse:
         "cursor": request.GET.get("cursor", ""),
         "counts": counts_by_group(impossible=False),
         "waiting": inbox(int(request.user.pk or 0)) if may_approve else (),
-        "alone": rollouts_approved_alone(timezone.now() - TOLD_FOR) if may_approve else (),
+        "alone": rollouts_approved_alone(timezone.now() - EMERGENCY_NOTICE_PERIOD) if may_approve else (),
     }
     return render(request, "rollout/list.html", context)
 
@@ -58,7 +58,7 @@ def waiting(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "rollouts",
         "waiting": inbox(int(request.user.pk or 0)),
-        "alone": rollouts_approved_alone(timezone.now() - TOLD_FOR),
+        "alone": rollouts_approved_alone(timezone.now() - EMERGENCY_NOTICE_PERIOD),
     }
     return render(request, "rollout/inbox.html", context)
 

@@ -38,7 +38,7 @@ from migrations_app.web.rollouts.node_table import NODES, karpenter_nodes, node_
 FieldKind = Literal["check", "number", "text", "lines", "one", "several"]
 PARTS = ("provisioners", "nodepools", "awsnodetemplates", "ec2nodeclasses")
 """Parts of the inventory whose objects are stored with the newest snapshot."""
-MOST_OPTIONS = 500
+MAX_OPTIONS = 500
 LONGEST_NUMBER = 6
 
 
@@ -117,10 +117,10 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
     sizes = Counter(("provisioners" if node.owner == ALPHA else "nodepools", node.pool) for node in nodes if node.pool)
     options = {part: _options_of(objects, PART_KINDS[part][0].kind, sizes=_of_part(sizes, part)) for part in PARTS}
     owned = karpenter_nodes(nodes)
-    options[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MOST_OPTIONS])
+    options[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MAX_OPTIONS])
     pools = Counter(pool for node in owned if (pool := pool_of(node)))
     options["pools"] = tuple(
-        Option(name=pool, note=_nodes(pools[pool])) for pool in sorted(pools, key=natural)[:MOST_OPTIONS]
+        Option(name=pool, note=_nodes(pools[pool])) for pool in sorted(pools, key=natural)[:MAX_OPTIONS]
     )
     return options
 
@@ -194,7 +194,7 @@ def _options_of(objects: Iterable[dict[str, Any]], kind: str, *, sizes: Mapping[
     } - {""}
     return tuple(
         Option(name=name, note=_nodes(count) if (count := sizes.get(name, 0)) else "")
-        for name in sorted(names, key=natural)[:MOST_OPTIONS]
+        for name in sorted(names, key=natural)[:MAX_OPTIONS]
     )
 
 

@@ -11,7 +11,7 @@ from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.manifests.natural_order import natural
 
 NODES = "nodes"
-MOST_NODES = 500
+MAX_NODES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class NodeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTable:
-    """`left_out` is the number of nodes that are not listed because there are more than MOST_NODES."""
+    """`left_out` is the number of nodes that are not listed because there are more than MAX_NODES."""
 
     columns: tuple[NodeColumn, ...]
     lines: tuple[NodeLine, ...]
@@ -77,6 +77,6 @@ def node_table(
             instance_type=node.instance_type,
             chosen=tuple((column, node.name in ticked[column.name]) for column in columns),
         )
-        for node in owned_nodes[:MOST_NODES]
+        for node in owned_nodes[:MAX_NODES]
     )
     return NodeTable(columns=columns, lines=lines, left_out=len(owned_nodes) - len(lines))

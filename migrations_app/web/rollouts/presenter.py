@@ -38,7 +38,7 @@ from migrations_app.use_cases.rollouts.start_checks import why_not_approve, why_
 STEPS_SHOWN = 50
 POLLED = ("draft", "awaiting_approval", "approved", "running", "paused", "rolling_back", "needs_attention")
 """States in which the page polls for updates."""
-MOST_BLOCKED = 20
+MAX_BLOCKED = 20
 
 
 class _Left(dict[str, object]):
@@ -180,18 +180,18 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
         Counter(word=_("Ready nodes"), value=now.ready_nodes, was=before.ready_nodes),
         Counter(word=_("Pending pods"), value=now.pending_pods, was=before.pending_pods, bad=more),
         Counter(word=_("claims without a Ready node"), value=now.unready_claims, was=before.unready_claims),
-        Counter(word=_("pods held back"), value=blocked_pods, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
+        Counter(word=_("pods held back"), value=blocked_pods, at_least=len(now.blocked) >= gates.MAX_BLOCKED),
     )
 
 
 def blocked(detail: RolloutDetail) -> tuple[BlockedEviction, ...]:
     """Returns pods whose eviction is blocked by a PodDisruptionBudget."""
-    return detail.picture.blocked[:MOST_BLOCKED] if detail.picture else ()
+    return detail.picture.blocked[:MAX_BLOCKED] if detail.picture else ()
 
 
 def blocked_rest(detail: RolloutDetail) -> int:
     """Returns how many more pods are blocked than `blocked` returns; a lower bound if counting stopped at the limit."""
-    return len(detail.picture.blocked[MOST_BLOCKED:]) if detail.picture else 0
+    return len(detail.picture.blocked[MAX_BLOCKED:]) if detail.picture else 0
 
 
 def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
@@ -200,12 +200,12 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     state = row.state
     risk = risk_of(row.risk)
     author, waits = row.author_id or 0, state == "awaiting_approval"
-    yes = may_approve(person, author=author, makers=makers_of(author) if waits else (), risk=risk, now=now)
+    refusal = may_approve(person, author=author, makers=makers_of(author) if waits else (), risk=risk, now=now)
     alone = may_break_glass(person, now=now)
     done_already = any(approval.by == person.name for approval in detail.approvals)
     return AllowedActions(
         ask=_when(state == "previewed", may_prepare(person)),
-        approve=(_("you have approved it") if done_already else _when(waits, yes) or why_not_approve(row.id))
+        approve=(_("you have approved it") if done_already else _when(waits, refusal) or why_not_approve(row.id))
         if waits
         else None,
         alone=(_when(waits, alone) or why_not_approve(row.id)) if waits and "break_glass" in person.rights else None,
@@ -219,7 +219,7 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
             state in ("previewed", "awaiting_approval", "approved"),
             None if "approve" in person.rights else may_prepare(person),
         ),
-        sign_in_again=waits and yes is not None and yes.code == "sign_in_again",
+        sign_in_again=waits and refusal is not None and refusal.code == "sign_in_again",
     )
 
 

@@ -19,7 +19,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
 from migrations_app.web.rollouts.run_board import WIDTH, step_path
 
-STATE_LOOKS: Mapping[str, BadgeStyle] = {
+STATE_STYLES: Mapping[str, BadgeStyle] = {
     "queued": BadgeStyle(_("Waiting for a worker"), "muted", "never"),
     "running": BadgeStyle(_("Being played"), "accent", "going"),
     "finished": BadgeStyle(_("Played"), "pass", "done"),
@@ -35,7 +35,7 @@ LINES = (
     ("draining", _("Draining nodes"), "held"),
     ("waiting", _("Pods that wait"), "pending"),
 )
-MOST_ROWS = 40
+MAX_ROWS = 40
 """Maximum number of moments in the table beside the lines."""
 
 
@@ -90,8 +90,8 @@ class ShownRehearsal:
     @property
     def is_successful(self) -> bool:
         """Whether it rehearsed the current plan, and the play without a failure runs to its end."""
-        calm = self.document.calm if self.document else None
-        return self.row.current and calm is not None and calm.finished
+        without_failure = self.document.without_failure if self.document else None
+        return self.row.current and without_failure is not None and without_failure.finished
 
 
 def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
     shown_newest = shown_rehearsal(newest) if newest else None
     return {
         "rehearsal_mark": mark_of(rehearsals[0].id, rehearsals[0].state) if rehearsals else "",
-        "rehearsals": tuple((rehearsal, STATE_LOOKS[rehearsal.state]) for rehearsal in rehearsals),
+        "rehearsals": tuple((rehearsal, STATE_STYLES[rehearsal.state]) for rehearsal in rehearsals),
         "rehearsal": shown_newest,
         "rehearsal_tone": "pass" if shown_newest and shown_newest.is_successful else "warning",
         "rehearsing": any(rehearsal.state in ("queued", "running") for rehearsal in rehearsals),
@@ -117,7 +117,7 @@ def shown_rehearsal(row: RehearsalRow) -> ShownRehearsal:
     """Returns a rehearsal with its plays."""
     document = read_document(row.raw) if row.raw else None
     plays = tuple(_play(play) for play in document.plays) if document else ()
-    return ShownRehearsal(row=row, look=STATE_LOOKS[row.state], document=document, plays=plays)
+    return ShownRehearsal(row=row, look=STATE_STYLES[row.state], document=document, plays=plays)
 
 
 def _play(play: RehearsalPlay) -> ShownPlay:
@@ -152,8 +152,8 @@ def timeline_lines(moments: Sequence[RehearsalMoment]) -> tuple[TimelineLine, ..
 
 
 def _moments(moments: Sequence[RehearsalMoment]) -> tuple[tuple[timedelta, RehearsalMoment], ...]:
-    """Returns at most MOST_ROWS moments for the table, evenly chosen, with the first and the last."""
-    step = max(1, -(-len(moments) // (MOST_ROWS - 1)))
+    """Returns at most MAX_ROWS moments for the table, evenly chosen, with the first and the last."""
+    step = max(1, -(-len(moments) // (MAX_ROWS - 1)))
     chosen = [*moments[::step]]
     if moments and chosen[-1] is not moments[-1]:
         chosen.append(moments[-1])

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from django.core.cache.backends.locmem import LocMemCache
 from django.http import HttpRequest, HttpResponse
 
-from migrations_app.queries.rollouts.live_mark import LiveMark, live_mark
+from migrations_app.queries.rollouts.page_version import PageVersion, page_version_of
 
 WINDOW_SECONDS = 10.0
 ANSWERS_A_SECOND = 40
 """Measured: with more, 200 readers of one run cost more than a fifth of a core."""
-SHORTEST, LONGEST = 2, 15
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2, 15
 """The shortest and the longest pause in seconds before a page asks again."""
 DRAWN_SECONDS = 10
 """Seconds for which a rendered live part is reused; the elapsed times in it are up to that old."""
@@ -43,7 +43,7 @@ class Watchers:
                 self._now, self._began = set(), at
             self._now.add(reader)
             readers = len(self._now | self._before)
-        return min(LONGEST, max(SHORTEST, -(-readers // ANSWERS_A_SECOND)))
+        return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, -(-readers // ANSWERS_A_SECOND)))
 
 
 _WATCHERS = Watchers()
@@ -54,7 +54,7 @@ def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[
 
     `draw` is called once for all who watch the rollout. Raises NotFound.
     """
-    mark = live_mark(rollout_id)
+    mark = page_version_of(rollout_id)
     client_etag = request.headers.get("If-None-Match", "").removeprefix("W/")  # weak once a proxy compressed the answer
     if client_etag == mark.etag:
         answer = HttpResponse(status=304)
@@ -89,5 +89,5 @@ def _part_response(request: HttpRequest, part: tuple[bytes, bytes]) -> HttpRespo
     return answer
 
 
-def _name(request: HttpRequest, rollout_id: uuid.UUID, *, mark: LiveMark) -> str:
+def _name(request: HttpRequest, rollout_id: uuid.UUID, *, mark: PageVersion) -> str:
     return hashlib.sha256(f"{rollout_id} {mark.etag} {request.GET.urlencode()}".encode()).hexdigest()

@@ -15,7 +15,7 @@ from migrations_app.use_cases.samples.clusters import sees_samples, visible_samp
 from migrations_app.use_cases.samples.load import missing_samples
 from migrations_app.use_cases.samples.path import SamplePath
 from migrations_app.use_cases.samples.people import PEOPLE
-from migrations_app.use_cases.twins.state import SPEED
+from migrations_app.use_cases.twins.state import SPEED_FACTOR
 from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.samples.sign_in import people_for
@@ -30,7 +30,7 @@ def samples(request: HttpRequest) -> HttpResponse:
         "section": "fleet",
         "paths": paths,
         "people": people_for(request),
-        "speed": SPEED,
+        "speed": SPEED_FACTOR,
         "may_add": missing_samples() > 0 and request.user.has_perm("migrations_app.add_cluster"),
         "may_remove": sees_samples() and request.user.has_perm("migrations_app.delete_cluster"),
     }
@@ -43,7 +43,7 @@ def sample(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The path of one sample cluster with the next task on top."""
     head = cluster_head(cluster_id, now=timezone.now())
     path = SamplePath(cluster_id)
-    context = _next(request, path, cluster_id=cluster_id) | {"section": "fleet", "head": head, "speed": SPEED}
+    context = _next(request, path, cluster_id=cluster_id) | {"section": "fleet", "head": head, "speed": SPEED_FACTOR}
     return render(request, "samples/page.html", context)
 
 

@@ -41,13 +41,13 @@ def sign_in_as(request: HttpRequest) -> HttpResponse:
     try:
         user = person_named(name, _origin(request))
     except PermissionDenied as refused:
-        sign_in.refused(name, address=address, locked=False)
+        sign_in.record_refusal(name, address=address, locked=False)
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("login")
     by = Actor(name=user.get_username(), id=user.pk, address=address)
     with acting_as(by), transaction.atomic():
         login(request, user, backend=BACKEND)
-        request.session[sign_in.SESSION_KEY] = sign_in.signed_in_as_sample(by)
+        request.session[sign_in.SESSION_KEY] = sign_in.record_sample_sign_in(by)
     return redirect(next_page(request))
 
 

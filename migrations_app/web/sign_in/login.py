@@ -24,7 +24,13 @@ from migrations_app.use_cases.accounts import sign_in
 from migrations_app.use_cases.accounts.feed_links import revoke_all_feed_links
 from migrations_app.use_cases.accounts.oidc import provider_of
 from migrations_app.use_cases.accounts.rights import must_change_password, password_changed
-from migrations_app.use_cases.accounts.sign_in import GOOD_FOR, SESSION_KEY, fresh_until, refused_again, signed_in_again
+from migrations_app.use_cases.accounts.sign_in import (
+    REAUTHENTICATION_LIFETIME,
+    SESSION_KEY,
+    fresh_until,
+    record_reauthentication,
+    record_refused_reauthentication,
+)
 from migrations_app.use_cases.accounts.tokens import revoke_all
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.web.access import address_of, next_page, require_right
@@ -52,7 +58,7 @@ class SignIn(views.LoginView):
         wait = 0 if _has_signed_in_here(request, name) else sign_in.seconds_to_wait(address=address)
         if not wait:
             return super().post(request, *args, **kwargs)
-        sign_in.refused(name, address=address, locked=True)
+        sign_in.record_refusal(name, address=address, locked=True)
         answer = render(request, "sign_in/slow.html", {"wait": wait}, status=429)
         answer["Retry-After"] = str(wait)
         return answer
@@ -61,16 +67,16 @@ class SignIn(views.LoginView):
         person = form.get_user()
         with transaction.atomic():
             answer = super().form_valid(form)
-            sign_in.signed_in(person.pk, person.get_username(), address=address_of(self.request))
+            sign_in.record_sign_in(person.pk, person.get_username(), address=address_of(self.request))
         if must_change_password(person.pk):
-            self.request.session[ONE_TIME] = (timezone.now() + GOOD_FOR).isoformat()
+            self.request.session[ONE_TIME] = (timezone.now() + REAUTHENTICATION_LIFETIME).isoformat()
         _remember_browser(answer, person.get_username())
         return answer
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         locked = bool(getattr(self.request, "axes_locked_out", False))
         name = str(form.data.get("username", ""))[:150]
-        sign_in.refused(name, address=address_of(self.request), locked=locked)
+        sign_in.record_refusal(name, address=address_of(self.request), locked=locked)
         return super().form_invalid(form)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - the signature of Django's view
@@ -129,7 +135,7 @@ class CountedPasswordChangeForm(PasswordChangeForm):
         name = self.user.get_username()
         if authenticate(request=self.request, username=name, password=self.cleaned_data["old_password"]) is None:
             locked = bool(getattr(self.request, "axes_locked_out", False))
-            refused_again(actor(), locked=locked)
+            record_refused_reauthentication(actor(), locked=locked)
         return super().clean_old_password()
 
     def clean(self) -> dict[str, Any]:
@@ -195,12 +201,12 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _right(request, form.cleaned_data["password"]):
         request.session.cycle_key()
-        request.session[SESSION_KEY] = signed_in_again(actor())
+        request.session[SESSION_KEY] = record_reauthentication(actor())
         return redirect(next_page(request))
     failed = request.method == "POST"
     if failed:
-        refused_again(actor(), locked=bool(getattr(request, "axes_locked_out", False)))
-    minutes = round(GOOD_FOR.total_seconds() / 60)
+        record_refused_reauthentication(actor(), locked=bool(getattr(request, "axes_locked_out", False)))
+    minutes = round(REAUTHENTICATION_LIFETIME.total_seconds() / 60)
     context = {"form": form, "next": next_page(request), "wrong": failed, "minutes": minutes}
     context["oidc"] = provider_of(int(request.user.pk or 0))
     return render(request, "sign_in/again.html", context, status=422 if failed else 200)

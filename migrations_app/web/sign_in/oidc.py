@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import oidc, sign_in
-from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, signed_in_again
+from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, record_reauthentication
 from migrations_app.use_cases.audit.log import Actor, acting_as
 from migrations_app.web.access import OWN_SITE, actor_of, address_of, next_page, open_page, require_right
 
@@ -48,7 +48,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 @require_right()
 @require_GET
-def begin_again(request: HttpRequest) -> HttpResponse:
+def reauthenticate(request: HttpRequest) -> HttpResponse:
     """Redirects a signed-in user for re-authentication: the provider must ask them again and report when it did."""
     stored_state = {"next": next_page(request), "again": request.user.pk, "since": int(time.time())}
     return _redirect_to_provider(request, stored_state, asking={"prompt": "login", "max_age": "0"})
@@ -82,7 +82,7 @@ def _redirect_to_provider(
 
 @open_page
 @require_GET
-def back(request: HttpRequest) -> HttpResponse:
+def callback(request: HttpRequest) -> HttpResponse:
     """The callback: receives the code and completes the sign-in. On any error it redirects to where the sign-in
     began.
     """
@@ -103,7 +103,7 @@ def back(request: HttpRequest) -> HttpResponse:
         code=code, nonce=stored_state["nonce"], verifier=stored_state["verifier"], back=_back(request)
     )
     try:
-        end = _confirm_again if "again" in stored_state else _sign_in
+        end = _confirm_reauthentication if "again" in stored_state else _sign_in
         return end(request, ticket, stored_state=stored_state)
     except (PermissionDenied, ReadError) as error:
         return _failure(request, error.message, stored_state=stored_state)
@@ -114,11 +114,13 @@ def _sign_in(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: Stor
     with acting_as(Actor(name="identity provider", method="system", address=address_of(request))), transaction.atomic():
         user = oidc.account_of(claims)
         login(request, user, backend=MODEL_BACKEND)
-        sign_in.signed_in(user.pk, user.get_username(), address=address_of(request))
+        sign_in.record_sign_in(user.pk, user.get_username(), address=address_of(request))
     return redirect(stored_state["next"])
 
 
-def _confirm_again(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: StoredState) -> HttpResponse:
+def _confirm_reauthentication(
+    request: HttpRequest, ticket: oidc.OidcState, *, stored_state: StoredState
+) -> HttpResponse:
     """Marks the session as re-authenticated if the provider asked the same user again since the redirect (A44)."""
     if request.user.pk != stored_state["again"]:
         raise PermissionDenied(_("another person is signed in now"), code="sign_in_refused")
@@ -126,14 +128,14 @@ def _confirm_again(request: HttpRequest, ticket: oidc.OidcState, *, stored_state
         oidc.claims_for(ticket), user_id=stored_state["again"], since=stored_state["since"]
     )
     request.session.cycle_key()
-    request.session[SESSION_KEY] = signed_in_again(actor_of(request))
+    request.session[SESSION_KEY] = record_reauthentication(actor_of(request))
     return redirect(stored_state["next"])
 
 
 def _failure(request: HttpRequest, reason: str, *, stored_state: StoredState) -> HttpResponse:
     log.warning("sign-in at the identity provider refused", extra={"why": reason})
     again = "again" in stored_state and request.user.is_authenticated
-    sign_in.refused(request.user.get_username() if again else "", address=address_of(request), locked=False)
+    sign_in.record_refusal(request.user.get_username() if again else "", address=address_of(request), locked=False)
     messages.error(request, _("The sign-in at the identity provider did not succeed. Try again, or ask your admin."))
     return redirect(f"{reverse('sign-in-again')}?{urlencode({'next': stored_state['next']})}" if again else "login")
 

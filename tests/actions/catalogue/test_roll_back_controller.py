@@ -39,4 +39,4 @@ def test_a_rehearsal_plays_no_helm():
 
 
 def test_what_cannot_be_undone_is_said():
-    assert roll_back_controller.foresee(Scene(FOUND), {}).cannot_be_undone
+    assert roll_back_controller.forecast_steps(Scene(FOUND), {}).cannot_be_undone

@@ -79,7 +79,7 @@ def test_where_the_tables_know_no_way_back_there_is_none():
     (step,) = steps(far)
     assert step.undo is None
     assert "no rollback from 1.1.0 to 0.37.0 is known to work" in step.note
-    assert upgrade_controller.foresee(Scene(far), {}).cannot_be_undone
+    assert upgrade_controller.forecast_steps(Scene(far), {}).cannot_be_undone
     assert rollback_problem(parse("1.0.14"), parse("1.0.8")) == ""
     assert rollback_problem(None, parse("1.0.8")) != ""
 

@@ -59,14 +59,14 @@ def test_while_the_first_is_under_way_the_second_waits(api: Tool, ada: User) -> 
 def test_an_abandoned_request_may_be_sent_again(api: Tool) -> None:
     api("POST", "tokens", BODY, idempotency_key="k-1")
     row = ApiIdempotency.objects.get()
-    ApiIdempotency.objects.update(sealed=None, status=None, created_at=row.created_at - idempotency.ABANDONED)
+    ApiIdempotency.objects.update(sealed=None, status=None, created_at=row.created_at - idempotency.REQUEST_LOST_AFTER)
     assert "Idempotency-Replayed" not in api("POST", "tokens", BODY, idempotency_key="k-1")
 
 
 def test_answers_are_forgotten_after_a_day(api: Tool) -> None:
     api("POST", "tokens", BODY, idempotency_key="k-1")
     row = ApiIdempotency.objects.get()
-    ApiIdempotency.objects.update(created_at=row.created_at - idempotency.KEPT)
+    ApiIdempotency.objects.update(created_at=row.created_at - idempotency.RESPONSE_LIFETIME)
     assert "Idempotency-Replayed" not in api("POST", "tokens", BODY, idempotency_key="k-1")
     assert ApiIdempotency.objects.count() == 1
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, Snapshot
-from migrations_app.use_cases.scans.packing import OURS, SETTLING, STEP, pack_history
+from migrations_app.use_cases.scans.packing import MIN_UNUSED_TIME, OURS, STEP, pack_history
 from tests.api.conftest import Tool, scan
 from tests.api.scans.test_snapshots import Scanned
 
@@ -68,7 +68,7 @@ def test_an_old_snapshot_tells_the_same(api: Tool, ada: User, two: dict[str, obj
     with time_machine.travel(timezone.now(), tick=False):
         before = told()
         pack_history(within=60, now=timezone.now())
-        assert pack_history(within=60, now=timezone.now() + SETTLING) == 1
+        assert pack_history(within=60, now=timezone.now() + MIN_UNUSED_TIME) == 1
         assert Content.objects.get(snapshots=two["old"]).texts is not None
         after = told()
     assert {path: said[0] for path, said in before.items()} == dict.fromkeys(REST + PAGES, 200)

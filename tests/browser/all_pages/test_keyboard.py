@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from migrations_app.models.scan import Scan
 
-MOST_STOPS = 60
+MAX_STOPS = 60
 """Stops of the Tab key from the top of a page to what somebody wants, at most."""
 STOP = """(before) => {
   const here = document.activeElement;
@@ -25,13 +25,13 @@ STOP = """(before) => {
 
 def tab_to(page: Page, wanted: Locator) -> int:
     """Presses Tab until it has the focus: every stop on the way is seen, and none is before the last one."""
-    for stops in range(1, MOST_STOPS + 1):
+    for stops in range(1, MAX_STOPS + 1):
         before = page.evaluate_handle("document.activeElement")
         page.keyboard.press("Tab")
         assert page.evaluate(STOP, before) == ""
         if wanted.evaluate("(element) => element === document.activeElement"):
             return stops
-    raise AssertionError(f"no stop in {MOST_STOPS}: {wanted}")
+    raise AssertionError(f"no stop in {MAX_STOPS}: {wanted}")
 
 
 def test_a_blocker_from_the_fleet_to_the_next_scan(browse, fleet, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from migrations_app.checks.base import How
+from migrations_app.checks.base import RemedyTool
 from migrations_app.checks.changes import KarpdashAction, group, leaves
 from migrations_app.checks.remedies.commands import FIRST, in_aws, in_cluster, remedies_of
 from migrations_app.checks.tools import TOOLS_OF
@@ -29,7 +29,7 @@ HOSTILE = (
 )
 
 
-def tools(name: str) -> set[How]:
+def tools(name: str) -> set[RemedyTool]:
     return {one.how for by in MANAGERS for one in remedies_of(every_change("x")[name], Managed(by))}
 
 

@@ -12,7 +12,7 @@ from migrations_app.checks.changes import (
     PersonTask,
     group,
 )
-from migrations_app.checks.render.kubectl import SHOWN, text
+from migrations_app.checks.render.kubectl import MAX_NAMES_SHOWN, text
 
 
 def pool(name="web"):
@@ -74,12 +74,14 @@ def test_objects_of_several_places_are_not_mixed():
 
 
 def test_what_is_too_much_to_read_is_counted_not_left_out_silently():
-    every = group(*(ObjectDelete(target=pool(f"p{number}")) for number in range(SHOWN + 5)))
+    every = group(*(ObjectDelete(target=pool(f"p{number}")) for number in range(MAX_NAMES_SHOWN + 5)))
     command, more = lines(every)
-    assert command.split()[3:] == [f"p{number}" for number in range(SHOWN)]
+    assert command.split()[3:] == [f"p{number}" for number in range(MAX_NAMES_SHOWN)]
     assert more == "# and 5 more, in the same way"
-    patches = group(*(ObjectPatch(target=pool(f"p{number}"), body={"a": number}) for number in range(SHOWN + 1)))
-    assert len(lines(patches)) == SHOWN + 1
+    patches = group(
+        *(ObjectPatch(target=pool(f"p{number}"), body={"a": number}) for number in range(MAX_NAMES_SHOWN + 1))
+    )
+    assert len(lines(patches)) == MAX_NAMES_SHOWN + 1
     assert lines(patches)[-1] == "# and 1 more, in the same way"
 
 

@@ -144,7 +144,7 @@ def test_a_whole_account(whole):
     assert provider.client_ids == ("sts.amazonaws.com",)
     assert found.pod_identity_agent == Seen(("ACTIVE",))
     (queue,) = found.queue.items
-    assert (queue.name, queue.exists, queue.retention_seconds) == ("shop", True, 300)
+    assert (queue.name, queue.exists) == ("shop", True)
     assert json.loads(queue.policy) == json.loads(queue_policy())
     assert [(role.name, role.path) for role in found.spot_role.items] == [("AWSServiceRoleForEC2Spot", SPOT_PATH)]
 

@@ -21,7 +21,6 @@ from tests.clients.bundle.objects import Doc, as_json, crd, doc, listed, node, p
 PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes")
 POOLS = Resource("karpenter.sh", "v1", "nodepools")
-PDBS = Resource("policy", "v1", "poddisruptionbudgets")
 EVERYTHING = [node(), pod("p1"), pod("p2", namespace="kube-system"), pool()]
 NAMES = {"pods": ["p1", "p2"], "nodes": ["n1"], "nodepools": ["default"]}
 

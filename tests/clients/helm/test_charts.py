@@ -74,7 +74,7 @@ def test_a_link_in_the_archive_is_refused():
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(charts, "MOST_BYTES", 10)
+    monkeypatch.setattr(charts, "MAX_BYTES", 10)
     (tmp_path / "a.tgz").write_bytes(b"x" * 11)
     assert (code(from_archive, b"x" * 11), code(from_folder, tmp_path, "a.tgz")) == ("chart_too_large",) * 2
 

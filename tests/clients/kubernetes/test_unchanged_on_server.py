@@ -87,8 +87,8 @@ def version_of(server):
 
 
 def test_random_changes_on_a_real_server_give_what_a_whole_scan_gives(server, monkeypatch):
-    monkeypatch.setattr(list_cache, "WAITS", (5, 12))
-    monkeypatch.setattr(list_cache, "MOST_PAUSES", 0)
+    monkeypatch.setattr(list_cache, "WATCH_SECONDS", (5, 12))
+    monkeypatch.setattr(list_cache, "MAX_PAUSES", 0)
     chance, api, kept, taken = random.Random(5), opened(server), {}, []
 
     def scan(how):

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.conversion.chart_values.files import MOST_BYTES, ValuesReport, as_json, convert_files
+from migrations_app.conversion.chart_values.files import MAX_BYTES, ValuesReport, as_json, convert_files
 from migrations_app.conversion.chart_values.table import lines
 from migrations_app.conversion.chart_values.trees import leaves, merged
 from migrations_app.karpenter.controller_settings import unread_helm_keys
@@ -204,7 +204,7 @@ def test_several_files_are_merged_as_helm_merges_them() -> None:
         ("a: [1\n", "values-not-read", "line 2: did not find expected ',' or ']'"),
         ("a: {{ .Values.b }}\n", "values-template", "it holds a template; render it first"),
         ("{{- if .Values.a }}\na: 1\n{{- end }}\n", "values-template", "it holds a template; render it first"),
-        ("a: 1\n" + "# " * (5 * MOST_BYTES // 2), "too-large", "larger than 1024 KiB"),
+        ("a: 1\n" + "# " * (5 * MAX_BYTES // 2), "too-large", "larger than 1024 KiB"),
     ],
 )
 def test_what_is_no_values_file_is_refused_with_its_reason(text: str, code: str, why: str) -> None:

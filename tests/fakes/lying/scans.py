@@ -41,7 +41,7 @@ PATIENT = replace(LIMITS, connect_seconds=60, read_seconds=60, call_seconds=60, 
 Finding = tuple[str, str, str]
 UNSURE = ("unknown", "fail", "manual")
 """What must not become a pass because something was not seen."""
-MOST_GROWN = 100 * MIB
+MAX_GROWN = 100 * MIB
 LATE = "timeout"
 """A machine whose cores are busy may make any answer late: told with a reason as well."""
 FOLLOWS = frozenset({"not_asked"})
@@ -111,7 +111,7 @@ def complaints(fault: Fault, dice: random.Random, *, name: str, plurals: frozens
     took = time.monotonic() - started
     return [
         *([f"took {took:.1f} s"] if took > LIMITS.scan_seconds + AT_ONCE else []),
-        *([f"grew by {(peak() - grown) // MIB} MiB"] if peak() - grown > MOST_GROWN else []),
+        *([f"grew by {(peak() - grown) // MIB} MiB"] if peak() - grown > MAX_GROWN else []),
         *([] if fault.lie else _untrue(fault, found, right=right)),
         *_judged(fault, found, name=name),
     ]

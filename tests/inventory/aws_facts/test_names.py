@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from migrations_app.inventory.aws_facts import names
-from migrations_app.inventory.aws_facts.names import MOST_NAMES, NameWithSources, ServiceAccountRef
+from migrations_app.inventory.aws_facts.names import MAX_NAMES, NameWithSources, ServiceAccountRef
 from migrations_app.inventory.objects.aws import NamedBy
 from migrations_app.inventory.objects.karpenter import HelmRelease, Workload
 from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
@@ -52,9 +52,9 @@ def test_a_left_over_placeholder_is_set_aside(role):
 
 
 def test_names_beyond_the_limit_are_set_aside():
-    classes = tuple(node_class(f"c{n}", role=f"r{n}") for n in range(MOST_NAMES + 1))
+    classes = tuple(node_class(f"c{n}", role=f"r{n}") for n in range(MAX_NAMES + 1))
     found = names.node_roles(an_inventory(ec2nodeclasses=classes))
-    assert (len(found.items), [bad.name for bad in found.quarantined]) == (MOST_NAMES, [f"c{MOST_NAMES}"])
+    assert (len(found.items), [bad.name for bad in found.quarantined]) == (MAX_NAMES, [f"c{MAX_NAMES}"])
 
 
 def test_profiles_of_classes_templates_and_the_default():

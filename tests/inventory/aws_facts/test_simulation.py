@@ -10,7 +10,7 @@ from migrations_app.iam.requirements.features import every_minor, minor_text
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts.simulation import (
     LEFT_OUT,
-    MOST_QUESTIONS,
+    MAX_QUESTIONS,
     Question,
     Reply,
     SimulatedRequest,
@@ -70,7 +70,7 @@ def test_every_release_fits_in_the_questions(minor):
     rows = requests_to_simulate([ALL], release=minor_text(minor), site=SITE)
     put = {(action, question.resource) for question in questions(rows) for action in question.actions}
     assert put == {(row.request.action, row.request.resource) for row in rows}
-    assert len(questions(rows)) < MOST_QUESTIONS
+    assert len(questions(rows)) < MAX_QUESTIONS
     assert not LEFT_OUT & {action for action, _ in put}
     assert {row.ours for row in rows} == {RequestVerdict.ALLOWED}
 

@@ -5,7 +5,7 @@ from celery.worker.worker import SHUTDOWN_SOCKET_TIMEOUT
 from django.db import connection
 
 from karpdash.processes.queues import KILL_AFTER, LAST_SECONDS, SOFT_STOP
-from karpdash.processes.supervise import GRACE
+from karpdash.processes.supervise import STOP_SECONDS
 from migrations_app.use_cases.runtime import heartbeat
 
 NAME = "scan@here"
@@ -14,8 +14,8 @@ ENDING = 15
 
 
 def test_the_grace_period_holds_all_that_a_stop_may_wait_for():  # R28
-    assert LAST_SECONDS >= 2 * heartbeat.PATIENCE + SHUTDOWN_SOCKET_TIMEOUT
-    assert GRACE >= SOFT_STOP + KILL_AFTER + LAST_SECONDS + ENDING
+    assert LAST_SECONDS >= 2 * heartbeat.MAX_DATABASE_WAIT_SECONDS + SHUTDOWN_SOCKET_TIMEOUT
+    assert STOP_SECONDS >= SOFT_STOP + KILL_AFTER + LAST_SECONDS + ENDING
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no lock of the whole database")
@@ -35,7 +35,7 @@ def test_a_heartbeat_waits_for_the_lock_of_sqlite_only_briefly(write):  # R28
     with connection.execute_wrapper(noted):
         write()
     waits = {wait for word, wait in told if word in ("UPDATE", "DELETE", "INSERT")}
-    assert (waits, _busy()) == ({round(heartbeat.PATIENCE * 1000)}, before)
+    assert (waits, _busy()) == ({round(heartbeat.MAX_DATABASE_WAIT_SECONDS * 1000)}, before)
 
 
 def _busy() -> int:

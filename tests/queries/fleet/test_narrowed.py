@@ -11,9 +11,9 @@ from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.causes import causes
 from migrations_app.queries.fleet.clusters import GROUP, FleetFilters, fleet_ids, fleet_page
+from migrations_app.queries.fleet.failing_clusters import BLOCKS
 from migrations_app.queries.fleet.groups import group_choices, group_page, members_of
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
-from migrations_app.queries.fleet.where_it_fails import BLOCKS
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters import groups as arrange
 from migrations_app.use_cases.clusters import labels

@@ -153,7 +153,7 @@ def test_the_schema_refuses_a_result_that_services_refuse(field: str, wrong: obj
 
 
 def test_more_results_than_services_take_are_cut_by_severity_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sarif, "MOST_RESULTS", 8)
+    monkeypatch.setattr(sarif, "MAX_RESULTS", 8)
     run = run_of(a_report())
     whole = {"gone": 7, "marks": 1, "note": 1, "accepted": 1}
     assert [result["ruleId"] for result in run["results"]] == ["gone"] * whole["gone"] + ["marks"]

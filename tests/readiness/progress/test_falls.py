@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.readiness.progress.curve import MEASURES, Lacking, Point, missing_for_projection
+from migrations_app.readiness.progress.done_percent import CONVERSIONS, percent_of_conversions, percent_of_measures
 from migrations_app.readiness.progress.falls import Fall, falls_between
-from migrations_app.readiness.progress.share import CONVERSIONS, percent_of_conversions, percent_of_measures
 
 TODAY = date(2026, 11, 21)
 

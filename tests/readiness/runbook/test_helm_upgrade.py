@@ -4,7 +4,7 @@ from pathlib import Path
 
 import migrations_app
 from migrations_app.checks.base import Finding, Remedy
-from migrations_app.checks.changes import HelmChange, HelmValue, When
+from migrations_app.checks.changes import ChangeTime, HelmChange, HelmValue
 from migrations_app.readiness.report import InstallationFacts
 from migrations_app.readiness.runbook.helm_upgrade import HelmWalk, with_upgrade_notes
 from tests.readiness.outputs.reports import finding
@@ -13,7 +13,7 @@ HERE = InstallationFacts(namespace="ops", release="kp", kept_by="helm", crds_kep
 FLAG = "--reuse-" + "values"
 
 
-def changing(name: str, *values: HelmValue, when: When = "landing", version: str = "") -> Finding:
+def changing(name: str, *values: HelmValue, when: ChangeTime = "landing", version: str = "") -> Finding:
     change = HelmChange(chart="karpenter", release="kp", namespace="ops", when=when, version=version, values=values)
     return finding(name, "fail", remedies=(Remedy(how="helm", text="x", change=change),))
 

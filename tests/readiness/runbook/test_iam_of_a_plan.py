@@ -17,7 +17,7 @@ from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.collect.aws import add_aws, with_policies
 from migrations_app.collect.collect import collect
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT
-from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED
+from migrations_app.inventory.aws_facts.permissions import MAX_ATTACHED
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import Seen
@@ -111,7 +111,7 @@ def test_every_name_is_given_once_and_every_role_keeps_its_quotas(name: str, way
         inventory = after
     for role in inventory.aws.controller_roles.items:
         attached = [one for one in role.policies.items if one.kind != "inline"]
-        assert len(attached) <= MOST_ATTACHED
+        assert len(attached) <= MAX_ATTACHED
         assert role.inline_size <= INLINE_LIMIT
     assert all(len(json.dumps(one.statements, separators=(",", ":"))) <= MANAGED_LIMIT for one in policies)
 
@@ -208,8 +208,8 @@ def test_no_place_is_given_that_a_role_does_not_have(
     placed = [one for part in placed_policies(case_at(hop, cluster)).values() for one in part]
     more = [one for one in placed if one.place == "managed"]
     inline = [one for one in placed if one.place == "inline"]
-    assert not more or len(full) + len(more) <= MOST_ATTACHED
+    assert not more or len(full) + len(more) <= MAX_ATTACHED
     assert not inline or sum(one.size for one in inline) + sum(inside) <= INLINE_LIMIT
     room = INLINE_LIMIT - sum(inside) - sum(one.size for one in inline)
     homeless = [one for one in placed if one.place == "none"]
-    assert not homeless or (len(full) + len(more) >= MOST_ATTACHED and all(one.size > room for one in homeless))
+    assert not homeless or (len(full) + len(more) >= MAX_ATTACHED and all(one.size > room for one in homeless))

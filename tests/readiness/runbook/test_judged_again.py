@@ -20,7 +20,7 @@ from migrations_app.inventory.inventory import Inventory, noting
 from migrations_app.karpenter.upgrade_path import PathHop, path
 from migrations_app.readiness.runbook.hop_judge import HopJudge
 from migrations_app.readiness.runbook.hop_work import HopWork
-from migrations_app.readiness.runbook.walk import MOST_ROUNDS, Walk, findings_of_hops
+from migrations_app.readiness.runbook.walk import MAX_ROUNDS, Walk, findings_of_hops
 from migrations_app.readiness.runbook.work_order import last_before_upgrade
 from migrations_app.readiness.stage import detect_running_release
 from tests.acceptance.clusters import find as clean
@@ -95,13 +95,13 @@ def test_what_a_fix_brings_is_asked_for_and_fixed_in_the_same_hop() -> None:
 
 
 def test_a_chain_of_fixes_is_followed_for_a_bounded_number_of_rounds() -> None:
-    names = [f"step-{number}" for number in range(MOST_ROUNDS + 3)]
+    names = [f"step-{number}" for number in range(MAX_ROUNDS + 3)]
     chain = [
         asking(name, lambda case, at=at: len(marks(case).keys() & set(names)) == at, marked(name))
         for at, name in enumerate(names)
     ]
     found = first_hop(*chain)
-    assert [name for name in names if found[name].status == "fail"] == names[: MOST_ROUNDS + 1]
+    assert [name for name in names if found[name].status == "fail"] == names[: MAX_ROUNDS + 1]
 
 
 def test_a_fix_that_does_not_clear_its_cause_is_told() -> None:

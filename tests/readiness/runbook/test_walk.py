@@ -34,8 +34,6 @@ from tests.samples.test_stories import report_on as report
 
 pytestmark = pytest.mark.xdist_group("stories")  # judged once, in one worker
 
-OPEN = ("fail", "manual")
-
 
 @cache
 def inventory(name: str) -> Inventory:

@@ -44,7 +44,6 @@ ALPHA_WORK = (
     "removed_helm_keys_unused",
     CRDS_INSTALLED_CHECK,
 )
-REMOVALS = ALPHA_TO_BETA_CHECKS[3:]
 BY_HELM = InstallationFacts(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
 

@@ -32,7 +32,7 @@ def rights(name, cluster=None):
 
 
 def test_a_new_account_has_a_password_for_once_and_no_right(ada):
-    password = management.make_account("ben", person=ada)
+    password = management.create_account("ben", person=ada)
     row = User.objects.get(username="ben")
     assert (row.check_password(password), TemporaryPassword.objects.filter(user=row).exists()) == (True, True)
     assert (rights("ben"), told()) == (frozenset(), [("account.made", "ben")])
@@ -43,7 +43,7 @@ def test_a_new_account_has_a_password_for_once_and_no_right(ada):
 )
 def test_names_that_are_none(ada, name, wrong):
     with pytest.raises(wrong):
-        management.make_account(name, person=ada)
+        management.create_account(name, person=ada)
     assert (User.objects.count(), told()) == (1, [])
 
 

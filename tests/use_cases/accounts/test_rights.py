@@ -53,9 +53,12 @@ def again(who):
 def test_an_approver_approves_in_their_group_alone(clusters):
     ben = holding("ben", "approver")
     own, foreign = (a_rollout(cluster, state="awaiting_approval", author=user(f"a-{cluster}")) for cluster in clusters)
-    assert approvals.approve(own.pk, person(ben), yes=approval_request(own), by=actor(ben)).state == "approved"
+    assert (
+        approvals.approve(own.pk, person(ben), approval_request=approval_request(own), by=actor(ben)).state
+        == "approved"
+    )
     with pytest.raises(PermissionDenied):
-        approvals.approve(foreign.pk, person(ben), yes=approval_request(foreign), by=actor(ben))
+        approvals.approve(foreign.pk, person(ben), approval_request=approval_request(foreign), by=actor(ben))
 
 
 def test_a_yes_stops_counting_when_the_role_is_taken_back(clusters):
@@ -102,17 +105,17 @@ def test_a_rollout_halts_when_whoever_started_it_may_not_any_more(clusters):
 def test_what_is_seen(clusters):
     own, foreign = clusters
     ben = holding("ben", "viewer")
-    standing = permissions_of(again(ben))
-    with visibility_scope(VisibilityScope(standing)):
+    permissions = permissions_of(again(ben))
+    with visibility_scope(VisibilityScope(permissions)):
         assert list(visible_clusters()) == [own]
         with pytest.raises(NotFound):
             cluster_head(foreign.pk, now=timezone.now())
     with visibility_scope(NOTHING):
         assert not visible_clusters().exists()
     assert visible_clusters().count() == 2
-    assert subject_of("cluster", own.pk, standing=standing) == own.pk
+    assert subject_of("cluster", own.pk, permissions=permissions) == own.pk
     with pytest.raises(NotFound):
-        subject_of("cluster", foreign.pk, standing=standing)
+        subject_of("cluster", foreign.pk, permissions=permissions)
 
 
 def test_the_inbox_holds_what_the_approver_may_approve(clusters):

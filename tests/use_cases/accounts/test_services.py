@@ -25,7 +25,7 @@ from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.visibility import permissions_of, rights_over
 from migrations_app.use_cases.accounts import management, oidc, service_tokens, services, tokens
 from migrations_app.use_cases.accounts.management import RoleGrant
-from migrations_app.use_cases.accounts.networks import MOST_NETWORKS, checked_networks, inside
+from migrations_app.use_cases.accounts.networks import MAX_NETWORKS, checked_networks, inside
 from migrations_app.use_cases.accounts.services import ServiceRules
 from tests.builders.rows import a_cluster
 from tests.use_cases.people import person, user
@@ -231,7 +231,7 @@ def test_revoked_and_ended_is_for_good(ada):
 
 
 def test_no_more_than_twenty_tokens_live_at_once(ada, monkeypatch):
-    monkeypatch.setattr(service_tokens, "MOST_TOKENS", 2)
+    monkeypatch.setattr(service_tokens, "MAX_TOKENS", 2)
     made = services.create_service("ci", rules(), person=ada)
     first, _second = a_token(made, ada), a_token(made, ada)
     with pytest.raises(Conflict):
@@ -244,7 +244,7 @@ def test_ranges_are_kept_in_one_form():
     assert checked_networks(["2001:db8::/32", "192.0.2.7", " 192.0.2.0/24 ", "192.0.2.7/32"]) == [
         "192.0.2.0/24", "192.0.2.7/32", "2001:db8::/32",
     ]  # fmt: skip
-    for wrong in (["10.0.0.1/8"], ["x"], [""], ["10.0.0.0/33"], ["10.0.0.0"] * (MOST_NETWORKS + 1)):
+    for wrong in (["10.0.0.1/8"], ["x"], [""], ["10.0.0.0/33"], ["10.0.0.0"] * (MAX_NETWORKS + 1)):
         with pytest.raises(InvalidInput):
             checked_networks(wrong)
 

@@ -15,7 +15,7 @@ from migrations_app.execution.interface import RolloutHalted
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
-from migrations_app.use_cases.audit.delivery_lag import MOST_EVENTS
+from migrations_app.use_cases.audit.delivery_lag import MAX_EVENTS
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease, worker
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
@@ -56,16 +56,20 @@ def work() -> ExecutionContext:
         made_at=now,
         expires_at=now + timedelta(hours=4),
     )
-    fence = lease.acquire(cluster.pk, "w-1")
-    assert fence is not None
-    return ExecutionContext(row=row, plan=plan, fence=fence, actor=WORKER)
+    lease_token = lease.acquire(cluster.pk, "w-1")
+    assert lease_token is not None
+    return ExecutionContext(row=row, plan=plan, lease_token=lease_token, actor=WORKER)
 
 
 def intend(work: ExecutionContext):
     step = work.plan.steps[0]
     assert step.change is not None
     return journal.record_intent(
-        work, step, change=step.change, tie=ObjectVersion(uid="u-1", resource_version="5"), body_digest="d" * 64
+        work,
+        step,
+        change=step.change,
+        object_version=ObjectVersion(uid="u-1", resource_version="5"),
+        body_digest="d" * 64,
     )
 
 
@@ -98,7 +102,7 @@ def test_two_hundred_failed_audit_rows_and_not_one_intent(work, table):  # A19, 
 def test_a_lagging_sink_stops_the_next_request_with_its_cause(work, settings, tmp_path):  # A55, R30
     with_sinks(settings, file=str(tmp_path / "none" / "outside.jsonl"))
     intend(work)
-    write(MOST_EVENTS + 1)
+    write(MAX_EVENTS + 1)
     with pytest.raises(StopRequested) as told:
         intend(work)
     assert (told.value.code, Attempt.objects.count()) == ("audit", 1)
@@ -106,7 +110,7 @@ def test_a_lagging_sink_stops_the_next_request_with_its_cause(work, settings, tm
 
 def test_a_running_rollout_pauses_with_the_cause_audit(work, settings, tmp_path):  # A55
     with_sinks(settings, file=str(tmp_path / "none" / "outside.jsonl"))
-    write(MOST_EVENTS + 1)
+    write(MAX_EVENTS + 1)
     with pytest.raises(StopRequested) as told:
         worker._work(work, writer=None)
     worker._stop(work, told.value)

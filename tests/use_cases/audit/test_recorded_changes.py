@@ -126,16 +126,16 @@ def test_who_acts_ends_with_the_block():
 
 def test_refused_sign_ins_never_flood_the_log():  # T28
     User.objects.create_user("ben")
-    taken = [sign_in.refused("ben", address="10.0.0.9", locked=False) for _ in range(30)]
+    taken = [sign_in.record_refusal("ben", address="10.0.0.9", locked=False) for _ in range(30)]
     assert [seq for seq in taken if seq] == list(range(1, 11))
     assert "not recorded for a minute" in detail()["more"]
-    assert sign_in.refused("ben", address="10.0.0.8", locked=True) == 11
+    assert sign_in.record_refusal("ben", address="10.0.0.8", locked=True) == 11
     for number in range(200):
-        sign_in.refused("ben", address=f"10.0.1.{number}", locked=False)
-    assert AuditEvent.objects.count() == sign_in.MOST
+        sign_in.record_refusal("ben", address=f"10.0.1.{number}", locked=False)
+    assert AuditEvent.objects.count() == sign_in.MAX_EVENTS
 
 
 def test_a_password_in_the_wrong_field_is_not_kept():  # T23
-    sign_in.refused("correct horse battery", address="10.0.0.9", locked=False)
+    sign_in.record_refusal("correct horse battery", address="10.0.0.9", locked=False)
     ((verb, what, actor),) = told()
     assert (verb, what[:5], actor) == ("sign_in.refused", "hmac:", "unknown")

@@ -68,7 +68,7 @@ def approved(row: Campaign, author: User, approvers: Iterable[User]) -> Campaign
     request_campaign_approval(row.pk, person(author), by=actor(author))
     row.refresh_from_db()
     for approver in approvers:
-        approve_campaign(row.pk, person(approver), yes=approval_for(row), by=actor(approver))
+        approve_campaign(row.pk, person(approver), approval_request=approval_for(row), by=actor(approver))
     row.refresh_from_db()
     return row
 

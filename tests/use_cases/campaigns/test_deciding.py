@@ -119,8 +119,8 @@ def test_a_warning_is_accepted_by_the_approver_who_ticks_it(ada, cleo):
         stage.approved(row, ada, [cleo])
     assert (refused.value.code, refused.value.where) == ("not_accepted", "accepted")
     row.refresh_from_db()
-    yes = stage.approval_for(row, accepted=("controller_permitted",))
-    approvals.approve_campaign(row.pk, person(cleo), yes=yes, by=actor(cleo))
+    approval_request = stage.approval_for(row, accepted=("controller_permitted",))
+    approvals.approve_campaign(row.pk, person(cleo), approval_request=approval_request, by=actor(cleo))
     row.refresh_from_db()
     assert row.state == "approved"
     assert json.loads(AuditEvent.objects.get(verb="campaign.yes").detail)["accepted"] == ["controller_permitted"]
@@ -138,7 +138,7 @@ def test_every_cause_that_is_accepted_is_shown(ada, causes, asked):
     row = stage.previewed(ada, weighed=NOTE, accepts=True)
     here = load_campaign(row.pk)
     assert here.plan.accepted == (("controller_permitted",) if asked else ())
-    told = [on.told.about for found in covered_by_approval(row.pk).warnings.values() for on in found]
+    told = [on.warning.about for found in covered_by_approval(row.pk).warnings.values() for on in found]
     assert told == ([tuple(f"Pod shop/cart-{number}: old" for number in range(50))] if asked else [])
     prior = member_journeys._decisions_for(here, here.members[0])
     assert [hop.accepted for hop in prior.weighed.values() if hop.accepted] == (

@@ -149,7 +149,7 @@ def test_a_tightened_policy_stops_it_until_more_people_agree(ada, cleo, dora, th
     assert (stage.advanced(row).state, row.cause_code) == ("paused", "approval_missing")
     resume = lifecycle.resume_campaign
     assert refusal(Conflict, resume, row.pk, person(ada), by=actor(ada)) == "approval_missing"
-    approvals.approve_campaign(row.pk, person(dora), yes=stage.approval_for(row), by=actor(dora))
+    approvals.approve_campaign(row.pk, person(dora), approval_request=stage.approval_for(row), by=actor(dora))
     resume(row.pk, person(ada), by=actor(ada))
     assert stage.advanced(row).state == "running"
 
@@ -165,7 +165,7 @@ def test_an_approval_that_is_taken_back_counts_no_more_for_journeys_either(ada, 
     row.refresh_from_db()
     assert (row.state, row.cause_code, journey.approvals.count()) == ("paused", "approval_missing", 0)
     assert refusal(Conflict, approvals.withdraw_approval, row.pk, person(cleo), reason="", by=actor(cleo)) == "moved"
-    approvals.approve_campaign(row.pk, person(cleo), yes=stage.approval_for(row), by=actor(cleo))
+    approvals.approve_campaign(row.pk, person(cleo), approval_request=stage.approval_for(row), by=actor(cleo))
     lifecycle.resume_campaign(row.pk, person(ada), by=actor(ada))
 
 
@@ -180,18 +180,21 @@ def test_author_and_tokens_never_approve(ada, cleo, three):  # A42
     row = stage.approved(stage.previewed(ada), ada, [])
     approve = approvals.approve_campaign
     assert (
-        refusal(PermissionDenied, approve, row.pk, person(ada), yes=stage.approval_for(row), by=actor(ada))
+        refusal(PermissionDenied, approve, row.pk, person(ada), approval_request=stage.approval_for(row), by=actor(ada))
         == "forbidden"
     )
     token = person(cleo, method="token")
     assert (
-        refusal(PermissionDenied, approve, row.pk, token, yes=stage.approval_for(row), by=actor(cleo))
+        refusal(PermissionDenied, approve, row.pk, token, approval_request=stage.approval_for(row), by=actor(cleo))
         == "person_needed"
     )
     other = stage.approval_for(row, digest="0" * 64)
-    assert refusal(Conflict, approve, row.pk, person(cleo), yes=other, by=actor(cleo)) == "digest_moved"
+    assert refusal(Conflict, approve, row.pk, person(cleo), approval_request=other, by=actor(cleo)) == "digest_moved"
     unnamed = stage.approval_for(row, typed="x")
-    assert refusal(InvalidInput, approve, row.pk, person(cleo), yes=unnamed, by=actor(cleo)) == "name_not_typed"
+    assert (
+        refusal(InvalidInput, approve, row.pk, person(cleo), approval_request=unnamed, by=actor(cleo))
+        == "name_not_typed"
+    )
 
 
 def test_two_campaigns_never_have_one_cluster(ada, cleo, three):
@@ -259,7 +262,7 @@ def test_a_plan_that_differs_from_what_was_shown_asks_people(ada, cleo, three):
     from migrations_app.use_cases.journeys.approvals import approve_journey
     from tests.use_cases.journeys.stage import approval_for
 
-    approve_journey(blue.journey_id, person(cleo), yes=approval_for(blue.journey), by=actor(cleo))
+    approve_journey(blue.journey_id, person(cleo), approval_request=approval_for(blue.journey), by=actor(cleo))
     stage.advanced(row)
     assert stage.states(row)["blue"] == "running"
 

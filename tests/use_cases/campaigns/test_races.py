@@ -31,9 +31,9 @@ def test_of_two_workers_with_the_same_move_one_makes_it(ada, cleo, three):
     first, second = load_campaign(row.pk), load_campaign(row.pk)
     move = CampaignMove("prepare", str(stage.member(row, "blue").pk))
     woken = CampaignWorkToEnqueue()
-    make_campaign_move(first, move, woken=woken)
+    make_campaign_move(first, move, to_enqueue=woken)
     late = CampaignWorkToEnqueue()
-    make_campaign_move(second, move, woken=late)
+    make_campaign_move(second, move, to_enqueue=late)
     assert (Journey.objects.count(), len(woken.journeys), late.journeys) == (1, 1, [])
     assert stage.verbs(row).count("campaign.member_begun") == 1
 
@@ -45,7 +45,7 @@ def test_what_is_paused_meanwhile_begins_nothing(ada, cleo, three):
     lifecycle.pause_campaign(row.pk, person(ada), by=actor(ada))
     with pytest.raises(Conflict):
         make_campaign_move(
-            here, CampaignMove("prepare", str(stage.member(row, "blue").pk)), woken=CampaignWorkToEnqueue()
+            here, CampaignMove("prepare", str(stage.member(row, "blue").pk)), to_enqueue=CampaignWorkToEnqueue()
         )
     assert not Journey.objects.exists()
 

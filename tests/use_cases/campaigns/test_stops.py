@@ -274,12 +274,12 @@ class TestSweeps:
         first = stage.running(ada, cleo)
         second = stage.drafted(ada, name="second")
         Campaign.objects.filter(pk=second.pk).update(made_at=second.made_at - timedelta(hours=1))
-        monkeypatch.setattr(worker, "MOST_ENQUEUED", 1)
+        monkeypatch.setattr(worker, "MAX_ENQUEUED", 1)
         assert {pk for _ in range(64) for pk in worker.campaigns_to_enqueue()} == {first.pk, second.pk}
 
     def test_nor_does_a_journey(self, working, ada, monkeypatch):
         pause_journey(stage.member(working, "red").journey_id, person(ada), by=actor(ada))
-        monkeypatch.setattr(journey_worker, "MOST_ENQUEUED", 1)
+        monkeypatch.setattr(journey_worker, "MAX_ENQUEUED", 1)
         seen = {pk for _ in range(64) for pk in journey_worker.journeys_to_enqueue()}
         assert seen == {stage.member(working, name).journey_id for name in ("blue", "green")}
 
@@ -290,7 +290,7 @@ def test_the_campaign_is_held_before_its_journeys_and_the_log(ada, cleo, three):
     stage.advanced(row, 1)
     move = CampaignMove("prepare", str(stage.member(row, "blue").pk))
     with CaptureQueriesContext(connection) as asked:
-        make_campaign_move(load_campaign(row.pk), move, woken=CampaignWorkToEnqueue())
+        make_campaign_move(load_campaign(row.pk), move, to_enqueue=CampaignWorkToEnqueue())
     written = [
         one["sql"].split('"')[1] for one in asked.captured_queries if one["sql"].startswith(("UPDATE", "INSERT"))
     ]

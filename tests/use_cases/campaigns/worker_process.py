@@ -58,8 +58,8 @@ def agree(pk: str) -> None:
     key = uuid.UUID(pk)
     request_campaign_approval(key, _person("ada"), by=_actor("ada"))
     row = Campaign.objects.get(pk=key)
-    yes = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.name)
-    approve_campaign(key, _person("cleo"), yes=yes, by=_actor("cleo"))
+    approval_request = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.name)
+    approve_campaign(key, _person("cleo"), approval_request=approval_request, by=_actor("cleo"))
     start_campaign(key, _person("ada"), digest=row.digest, by=_actor("ada"))
 
 
@@ -82,7 +82,9 @@ def points() -> list[str]:
     from migrations_app.use_cases.campaigns import transitions as of_campaign
     from migrations_app.use_cases.journeys import transitions as of_journey
 
-    return [f"campaign.{one}" for one in of_campaign.CRASH_POINTS] + [f"journey.{one}" for one in of_journey.NAMES]
+    return [f"campaign.{one}" for one in of_campaign.CRASH_POINTS] + [
+        f"journey.{one}" for one in of_journey.CRASH_POINTS
+    ]
 
 
 def oversee(pk: str, deadly: dict[str, int] | None = None) -> int:

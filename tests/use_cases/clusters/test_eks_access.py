@@ -9,8 +9,8 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.clusters.eks_registration import (
     remove_access,
     set_access,
-    try_kept_access,
     try_new_access,
+    try_stored_access,
 )
 from migrations_app.use_cases.clusters.registration import try_cluster
 from migrations_app.use_cases.runtime.connections import connect, connect_aws
@@ -76,7 +76,7 @@ def test_it_can_be_taken_away(aws, shop):
     assert remove_access(shop.pk, version=2) == 3
     shop.refresh_from_db()
     assert (shop.eks_arn, shop.role_arn, shop.external_id) == ("", "", "")
-    assert try_kept_access(shop.pk, by="ada") is None
+    assert try_stored_access(shop.pk, by="ada") is None
 
 
 def test_an_eks_cluster_keeps_its_own(aws):
@@ -120,7 +120,7 @@ def test_a_change_during_the_proof_is_not_overwritten(aws, shop, monkeypatch):
     draft = eks.drafted(aws)
     found = Cluster.objects.filter(pk=shop.pk)
     monkeypatch.setattr(
-        "migrations_app.use_cases.clusters.eks_registration.proven", _with(lambda: found.update(version=5))
+        "migrations_app.use_cases.clusters.eks_registration.tested_access", _with(lambda: found.update(version=5))
     )
     with pytest.raises(Conflict) as caught:
         set_access(shop.pk, draft.text, role_arn=ROLE, by="ada")
@@ -128,10 +128,10 @@ def test_a_change_during_the_proof_is_not_overwritten(aws, shop, monkeypatch):
 
 
 def _with(act):
-    from migrations_app.use_cases.clusters.eks_registration import proven
+    from migrations_app.use_cases.clusters.eks_registration import tested_access
 
     def after(*given, **named):
-        found = proven(*given, **named)
+        found = tested_access(*given, **named)
         act()
         return found
 
@@ -161,9 +161,9 @@ def test_a_kubeconfig_to_another_address_is_told(aws, shop):
 
 def test_a_guard_that_was_taken_off_later_is_noticed(aws, shop):  # T20
     given(aws, shop)
-    assert try_kept_access(shop.pk, by="ben").guarded is True
+    assert try_stored_access(shop.pk, by="ben").guarded is True
     aws.roles[ROLE] = ""
-    assert try_kept_access(shop.pk, by="ben").guarded is False
+    assert try_stored_access(shop.pk, by="ben").guarded is False
 
 
 def test_scans_get_the_account_of_the_cluster(aws, shop):

@@ -12,7 +12,7 @@ from migrations_app.clients.aws.permissions import minimal_policy, trust_policy
 from migrations_app.errors import Conflict, Forbidden, InvalidInput, Unauthorized
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.use_cases.clusters import eks_registration as drafts
-from migrations_app.use_cases.clusters.eks_registration import draft_access, no_identity, read_draft
+from migrations_app.use_cases.clusters.eks_registration import draft_access, identity_error, read_draft
 from tests.fakes.aws_server import ARN, OWN_ARN
 from tests.use_cases.clusters import eks
 
@@ -78,8 +78,8 @@ def test_an_identity_that_aws_does_not_know(aws):
     aws.own_arn = ""
     with pytest.raises(Unauthorized):
         draft_access(ARN, by="ada")
-    assert isinstance(no_identity(Unauthorized("x")), Unauthorized)
-    assert not isinstance(no_identity(Unauthorized("x")), Forbidden)
+    assert isinstance(identity_error(Unauthorized("x")), Unauthorized)
+    assert not isinstance(identity_error(Unauthorized("x")), Forbidden)
 
 
 def refused(text, by="ada"):
@@ -109,7 +109,7 @@ def test_a_changed_text_is_no_draft():
     told = signing.b64_decode(text.partition(":")[0].encode()).decode()
     mine = signing.b64_encode(told.replace("karpdash-", "chosen-by-me-").encode()).decode()
     forged = f"{mine}:{text.partition(':')[2]}"
-    for wrong in ("", "x", text[:-1], text + "x" * drafts.LONGEST, forged):
+    for wrong in ("", "x", text[:-1], text + "x" * drafts.MAX_DRAFT_LENGTH, forged):
         assert refused(wrong) == ("bad_draft", "draft")
 
 

@@ -12,7 +12,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Waiver
 from migrations_app.queries.fleet.scan_interval import interval_of
-from migrations_app.queries.fleet.waivers import held_at, waiver_of, waivers_by_cluster
+from migrations_app.queries.fleet.waivers import active_waivers_of_cluster, waiver_of, waivers_by_cluster
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.scans import queue, waivers
 from tests.builders.rows import a_cluster
@@ -25,10 +25,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def house(settings):
     settings.ENV = dataclasses.replace(settings.ENV, scan_interval=3600)
-
-
-def told(verb):
-    return [(event.object, event.detail) for event in AuditEvent.objects.filter(verb=verb).order_by("seq")]
 
 
 def test_a_group_from_its_beginning_to_its_end():
@@ -119,9 +115,9 @@ def test_a_waiver_of_a_removed_group_never_becomes_one_of_all():
     group = groups.create_group("a")
     groups.add_to_group(group, [shop.pk])
     made = waivers.waive(a_wish(group=group), gil, now=timezone.now())
-    assert len(held_at(shop.pk, timezone.now())) == 1
+    assert len(active_waivers_of_cluster(shop.pk, timezone.now())) == 1
     groups.remove_group(group)
     row = waiver_of(made, now=timezone.now())
     assert (row.state, row.group, row.group_name, row.cluster) == ("revoked", None, "a", None)
     Waiver.objects.update(revoked_at=None)
-    assert (held_at(shop.pk, timezone.now()), waivers_by_cluster(timezone.now())) == ((), {})
+    assert (active_waivers_of_cluster(shop.pk, timezone.now()), waivers_by_cluster(timezone.now())) == ((), {})

@@ -75,10 +75,10 @@ def test_what_can_be_no_label(key, value, where):
 
 def test_a_cluster_has_so_many_at_most():
     shop = a_cluster()
-    labels.set_labels(shop.pk, {f"k{number}": "a" for number in range(labels.MOST)})
+    labels.set_labels(shop.pk, {f"k{number}": "a" for number in range(labels.MAX_LABELS)})
     with pytest.raises(InvalidInput):
         labels.set_labels(shop.pk, {"more": "a"})
-    assert ClusterLabel.objects.count() == labels.MOST
+    assert ClusterLabel.objects.count() == labels.MAX_LABELS
 
 
 def test_a_change_that_somebody_else_made_is_not_overwritten():

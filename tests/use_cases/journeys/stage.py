@@ -98,7 +98,7 @@ def approved(row: Journey, author: User, approvers: Iterable[User]) -> Journey:
     request_journey_approval(row.pk, person(author), by=actor(author))
     row.refresh_from_db()
     for approver in approvers:
-        approve_journey(row.pk, person(approver), yes=approval_for(row), by=actor(approver))
+        approve_journey(row.pk, person(approver), approval_request=approval_for(row), by=actor(approver))
     row.refresh_from_db()
     return row
 

@@ -86,16 +86,28 @@ class TestApproval:
         Journey.objects.filter(pk=row.pk).update(author=both)
         assert (
             refusal(
-                PermissionDenied, approve_journey, row.pk, person(both), yes=stage.approval_for(row), by=actor(both)
+                PermissionDenied,
+                approve_journey,
+                row.pk,
+                person(both),
+                approval_request=stage.approval_for(row),
+                by=actor(both),
             )
             == "second_person"
         )
         assert (
-            approve_journey(row.pk, person(cleo), yes=stage.approval_for(row), by=actor(cleo)).state
+            approve_journey(row.pk, person(cleo), approval_request=stage.approval_for(row), by=actor(cleo)).state
             == "awaiting_approval"
         )
         assert (
-            refusal(Conflict, approve_journey, row.pk, person(cleo), yes=stage.approval_for(row), by=actor(cleo))
+            refusal(
+                Conflict,
+                approve_journey,
+                row.pk,
+                person(cleo),
+                approval_request=stage.approval_for(row),
+                by=actor(cleo),
+            )
             == "approved_already"
         )
 
@@ -109,7 +121,12 @@ class TestApproval:
         row.refresh_from_db()
         assert (
             refusal(
-                Conflict, approve_journey, row.pk, person(cleo), yes=stage.approval_for(row, **changed), by=actor(cleo)
+                Conflict,
+                approve_journey,
+                row.pk,
+                person(cleo),
+                approval_request=stage.approval_for(row, **changed),
+                by=actor(cleo),
             )
             == code
         )
@@ -121,7 +138,14 @@ class TestApproval:
         row.refresh_from_db()
         token = person(cleo, method="token")
         assert (
-            refusal(PermissionDenied, approve_journey, row.pk, token, yes=stage.approval_for(row), by=actor(cleo))
+            refusal(
+                PermissionDenied,
+                approve_journey,
+                row.pk,
+                token,
+                approval_request=stage.approval_for(row),
+                by=actor(cleo),
+            )
             == "person_needed"
         )
 

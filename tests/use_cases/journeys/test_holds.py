@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.journeys.disruption_hold import HoldMove, HoldSeen, next_hold_move
-from migrations_app.journeys.next_move import RolloutSeen
+from migrations_app.journeys.disruption_hold import HoldFacts, HoldMove, next_hold_move
+from migrations_app.journeys.next_move import RolloutFacts
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.journey import JourneyHold, JourneyRollout
 from migrations_app.models.policy import KillSwitch, Policy
@@ -37,11 +37,11 @@ STATES = ("draft", "previewed", "awaiting_approval", "approved", "running", "pau
 
 
 def seen(state, code=""):
-    return RolloutSeen(state=state, cause_code=code) if state else None
+    return RolloutFacts(state=state, cause_code=code) if state else None
 
 
 def move(*, hold="", release="", releasing=False, code=""):
-    there = HoldSeen(releasing=releasing, hold=seen(hold, "" if release else code), release=seen(release, code))
+    there = HoldFacts(releasing=releasing, hold=seen(hold, "" if release else code), release=seen(release, code))
     return next_hold_move(there)
 
 
@@ -207,10 +207,12 @@ class TestJourneys:
         stage.advanced(row, 3)
         made = newest(row, "hold")
         assert made.state == "awaiting_approval"
-        yes = approvals.ApprovalRequest(digest=made.digest, nonce=made.nonce)
-        code = refusal(PermissionDenied, approvals.approve, made.pk, person(ada), yes=yes, by=actor(ada))
+        approval_request = approvals.ApprovalRequest(digest=made.digest, nonce=made.nonce)
+        code = refusal(
+            PermissionDenied, approvals.approve, made.pk, person(ada), approval_request=approval_request, by=actor(ada)
+        )
         assert code in ("second_person", "forbidden")
-        approvals.approve(made.pk, person(cleo), yes=yes, by=actor(cleo))
+        approvals.approve(made.pk, person(cleo), approval_request=approval_request, by=actor(cleo))
         stage.advanced(row)
         made.refresh_from_db()
         assert made.state == "running"

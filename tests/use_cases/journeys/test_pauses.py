@@ -12,7 +12,7 @@ from migrations_app.checks.changes import ChangeTarget, DeliveryPause
 from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.journeys.compose import Choices, journey_steps
 from migrations_app.journeys.deliveries import PAUSE, RESUME, StepDone, active_deliveries, paused_by_steps, with_pauses
-from migrations_app.journeys.next_move import Move, RolloutSeen, StepSeen, next_move
+from migrations_app.journeys.next_move import Move, RolloutFacts, StepFacts, next_move
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.journey import JourneyStepRow
@@ -142,7 +142,7 @@ def test_the_difference_of_an_application_keeps_the_form_of_its_values(form):
 
 
 def seen(state, **more):
-    return StepSeen(state="running", since=timezone.now(), rollout=RolloutSeen(state=state, **more))
+    return StepFacts(state="running", since=timezone.now(), rollout=RolloutFacts(state=state, **more))
 
 
 def test_what_its_rollout_has_read_itself_needs_no_scan():

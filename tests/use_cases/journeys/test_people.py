@@ -24,7 +24,6 @@ from tests.use_cases.journeys.stage import refusal
 from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
-CLEAR = "pass"
 
 
 class TestPeople:

@@ -65,7 +65,7 @@ def agreed(row, who) -> Rollout:
     stage.advanced(row, 1)
     made = rollback(row)
     assert made.state == "awaiting_approval"
-    approve(made.pk, person(who), yes=approval_request(made), by=actor(who))
+    approve(made.pk, person(who), approval_request=approval_request(made), by=actor(who))
     stage.advanced(row, 1)
     made.refresh_from_db()
     return made

@@ -60,8 +60,8 @@ def approve(journey: str) -> None:
     pk = uuid.UUID(journey)
     request_journey_approval(pk, _person("ada"), by=_actor("ada"))
     row = Journey.objects.get(pk=pk)
-    yes = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.cluster_name)
-    approve_journey(pk, _person("cleo"), yes=yes, by=_actor("cleo"))
+    approval_request = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.cluster_name)
+    approve_journey(pk, _person("cleo"), approval_request=approval_request, by=_actor("cleo"))
     start_journey(pk, _person("ada"), digest=row.digest, by=_actor("ada"))
 
 
@@ -88,7 +88,7 @@ def agree_back(journey: str) -> str:
     from tests.use_cases.people import approval_request
 
     made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="back").latest("pk").rollout
-    approve_rollout(made.pk, _person("cleo"), yes=approval_request(made), by=_actor("cleo"))
+    approve_rollout(made.pk, _person("cleo"), approval_request=approval_request(made), by=_actor("cleo"))
     return str(made.pk)
 
 

@@ -113,7 +113,7 @@ def test_a_refusal_is_tried_again_with_the_same_id_and_no_redirect_is_followed(r
 def test_a_receiver_that_behaves_badly_costs_its_seconds_and_nothing_it_said_is_kept(
     receiver, monkeypatch, behave, code
 ):
-    monkeypatch.setattr(webhooks, "SECONDS", 1.0)
+    monkeypatch.setattr(webhooks, "TIMEOUT_SECONDS", 1.0)
     add(receiver.url)
     receiver.answer = behave
     publish_event("scan.failed", "shop")
@@ -132,7 +132,7 @@ def test_the_body_of_an_answer_is_not_read_whatever_its_length(receiver):
 
 
 def test_it_is_given_up_in_the_end_and_sent_again_on_demand_with_its_id(receiver, monkeypatch):
-    monkeypatch.setattr(delivery, "TRIES", 3)
+    monkeypatch.setattr(delivery, "MAX_ATTEMPTS", 3)
     add(receiver.url)
     receiver.answer = 503
     publish_event("scan.failed", "shop")
@@ -151,7 +151,7 @@ def test_pauses_grow_to_an_hour_and_the_tries_last_most_of_a_day(receiver):
     receiver.answer = 503
     publish_event("scan.failed", "shop")
     pauses = []
-    for _ in range(delivery.TRIES):
+    for _ in range(delivery.MAX_ATTEMPTS):
         send()
         pauses.append((Channel.objects.get().not_before - timezone.now()).total_seconds() / 60)
     assert [round(minutes / pauses[0]) for minutes in pauses[:6]] == [1, 2, 4, 8, 16, 32]
@@ -275,7 +275,7 @@ def test_a_test_message_goes_at_once_even_to_a_channel_that_fails(receiver):
 
 
 def test_what_was_begun_and_never_ended_is_given_up_after_its_tries(receiver, monkeypatch):  # R36
-    monkeypatch.setattr(delivery, "TRIES", 3)
+    monkeypatch.setattr(delivery, "MAX_ATTEMPTS", 3)
     made = add(receiver.url)
     publish_event("scan.failed", "shop")
     route_events(timezone.now())

@@ -135,7 +135,7 @@ def test_a_fleet_that_fails_everywhere_is_one_message(monkeypatch):
     publish_event("scan.failed", "late", cluster=uuid.UUID(int=999), code="unreachable")
     sort()
     soon = timezone.now() + timedelta(minutes=2)
-    assert (sent, delivery.due(soon), len(delivery.due(soon + delivery.QUIET))) == ([300], [], 1)
+    assert (sent, delivery.due(soon), len(delivery.due(soon + delivery.MIN_MESSAGE_INTERVAL))) == ([300], [], 1)
 
 
 def test_what_asks_somebody_to_act_waits_for_nothing():

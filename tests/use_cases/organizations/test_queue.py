@@ -217,7 +217,7 @@ def test_the_look_of_a_dead_worker_is_taken_over_and_its_late_result_dropped(aws
 
 def test_a_look_that_ends_its_worker_twice_is_given_up(aws, organization):  # R36
     queue.request_listing(organization.pk, by="ada")
-    for _ in range(queue.ATTEMPTS):
+    for _ in range(queue.MAX_ATTEMPTS):
         assert queue.claim(organization.pk) is not None
         AwsOrganization.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
     assert queue.listings_to_enqueue() == ()

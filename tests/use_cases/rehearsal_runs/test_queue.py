@@ -68,7 +68,11 @@ def test_a_plan_is_read_again_and_played_with_each_failure(ada):
     (found,) = rehearsals_of(row.pk)
     document = read_document(found.raw)
     assert (found.state, found.current, found.seed, found.error_code) == ("finished", True, 5, "")
-    assert (document.calm.plan, document.calm.finished, document.calm.seed) == (row.digest, True, 5)
+    assert (document.without_failure.plan, document.without_failure.finished, document.without_failure.seed) == (
+        row.digest,
+        True,
+        5,
+    )
     assert [play.scenario for play in document.plays] == ["none", "full_zone", "webhook_down"]
     assert verbs() == [
         ("rehearsal.requested", "ada", "requested"),
@@ -110,7 +114,7 @@ def test_odd_choices_are_refused(row, ada, more):
 
 
 def test_more_than_so_many_of_a_plan_are_refused(row, ada):
-    for _ in range(queue.MOST_OF_A_PLAN):
+    for _ in range(queue.MAX_OF_A_PLAN):
         a_rehearsal(row, state="failed")
     with pytest.raises(Conflict) as caught:
         asked(row, ada)
@@ -136,7 +140,7 @@ def test_a_lost_lease_is_taken_over_and_the_old_holder_is_fenced(row, ada):  # R
 
 def test_two_lost_workers_end_it_and_nothing_else(row, ada):  # R36
     made = asked(row, ada)
-    for _ in range(queue.ATTEMPTS):
+    for _ in range(queue.MAX_ATTEMPTS):
         assert queue.claim(made)
         expire()
     assert (queue.claim(made), queue.rehearsals_to_enqueue()) == (None, ())
@@ -198,7 +202,7 @@ def test_a_policy_demands_it_before_approval_and_start(ada):  # A46
     cleo = user("cleo", APPROVE)
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.approve(row.pk, person(cleo), yes=approval_request(row), by=actor(cleo))
+        flow.approve(row.pk, person(cleo), approval_request=approval_request(row), by=actor(cleo))
     assert (caught.value.code, Rollout.objects.get().approvals.count()) == ("rehearsal_missing", 0)
     Rollout.objects.update(state="approved")
     an_approval(row, cleo)
@@ -220,12 +224,12 @@ def told_by(*plays):
 def test_a_rehearsal_that_stops_is_not_what_the_policy_asks_for():  # A46
     demand("medium")
     row = a_rollout(a_cluster("shop"))
-    (calm,) = played()
+    (without_failure,) = played()
     stop = RehearsalStop(step="s1", title="Drain n1", code="gate_failed", words="a budget holds it")
-    stops = msgspec.structs.replace(calm.result, finished=False, stopped=stop)
+    stops = msgspec.structs.replace(without_failure.result, finished=False, stopped=stop)
     a_rehearsal(row)
     assert why_unrehearsed(row) == ""
-    a_rehearsal(row, **told_by(msgspec.structs.replace(calm, result=stops)))
+    a_rehearsal(row, **told_by(msgspec.structs.replace(without_failure, result=stops)))
     assert why_unrehearsed(row) == (
         "the policy asks for a rehearsal that runs to its end, and the newest one stops at 'Drain n1'"
     )
@@ -239,7 +243,7 @@ def test_a_rehearsal_that_stops_is_not_what_the_policy_asks_for():  # A46
 def test_a_play_with_a_failure_does_not_stand_for_one_without():  # A46
     demand("medium")
     row = a_rollout(a_cluster("shop"))
-    calm, full = played(Failure("full_zone"))
+    without_failure, full = played(Failure("full_zone"))
     refused = RehearsalPlay(scenario="none", zone="", result=None, refusal=PlayRefusal(code="not_seen", words="x"))
     for plays in ((full,), (refused, full), ()):
         Rehearsal.objects.all().delete()
@@ -247,7 +251,7 @@ def test_a_play_with_a_failure_does_not_stand_for_one_without():  # A46
         assert "without a failure, and the newest one has none" in why_unrehearsed(row)
     a_rehearsal(row, result=b"not JSON")
     assert "has none" in why_unrehearsed(row)
-    a_rehearsal(row, **told_by(calm, full))
+    a_rehearsal(row, **told_by(without_failure, full))
     assert why_unrehearsed(row) == ""
 
 
@@ -273,7 +277,7 @@ def test_in_an_emergency_it_is_demanded_too(ada):  # A46
     eve = user("eve", APPROVE, "break_glass")
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.break_glass(row.pk, person(eve), yes=approval_request(row, reason="fire"), by=actor(eve))
+        flow.break_glass(row.pk, person(eve), approval_request=approval_request(row, reason="fire"), by=actor(eve))
     assert caught.value.code == "rehearsal_missing"
 
 

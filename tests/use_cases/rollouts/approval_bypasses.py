@@ -24,8 +24,8 @@ def author_approves_in_a_second_tab(on: Scene) -> None:
     row = on.plan(author=on.eve)
     first, second = approval_request(row), approval_request(row, reason="another tab")
     with pytest.raises(PermissionDenied):
-        flow.approve(row.pk, person(on.eve), yes=first, by=actor(on.eve))
-    flow.approve(row.pk, person(on.eve), yes=second, by=actor(on.eve))
+        flow.approve(row.pk, person(on.eve), approval_request=first, by=actor(on.eve))
+    flow.approve(row.pk, person(on.eve), approval_request=second, by=actor(on.eve))
 
 
 @refused("second_person")

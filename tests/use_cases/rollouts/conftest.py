@@ -28,7 +28,7 @@ def quick(settings, monkeypatch):
     settings.ENV = replace(settings.ENV, **QUICK)
     monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
     monkeypatch.setattr(steps, "DEADLINE_SECONDS", 0.3)
-    monkeypatch.setattr(steps, "LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(steps, "MAX_RETRY_PAUSE", 0.0)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ class Scene:
 
     def approve(self, who: User, row: Rollout, *, method="session", fresh=True, **changed) -> Rollout:
         me = person(who, method=method, fresh=fresh)
-        return flow.approve(row.pk, me, yes=approval_request(row, **changed), by=actor(who))
+        return flow.approve(row.pk, me, approval_request=approval_request(row, **changed), by=actor(who))
 
     def start(self, who: User, row: Rollout, *, method="session", **changed) -> Rollout:
         told = {"digest": row.digest} | changed

@@ -67,7 +67,9 @@ def test_a_typed_action_wants_the_name_before_anybody_is_asked(cluster, ada):
 
 def test_a_yes_is_kept_with_what_was_accepted(cluster, ada, cleo):
     row = a_rollout(cluster, state="awaiting_approval", author=ada, provable={"s001": "a webhook"})
-    told = flow.approve(row.pk, person(cleo), yes=approval_request(row, reason="looks right"), by=actor(cleo))
+    told = flow.approve(
+        row.pk, person(cleo), approval_request=approval_request(row, reason="looks right"), by=actor(cleo)
+    )
     kept = told.approvals.get()
     assert (told.state, told.accepted, kept.reason, kept.step_up) == ("approved", ["s001"], "looks right", True)
     assert [verb for verb, _, _ in events(row)] == ["rollout.yes", "rollout.approved"]
@@ -96,7 +98,9 @@ def test_a_reader_says_neither(cluster):
 def test_an_emergency_is_one_person_marked_for_ever(cluster, ada):  # A45
     nora = user("nora", OPERATE, "break_glass")
     row = a_rollout(cluster, state="awaiting_approval", author=nora)
-    told = flow.break_glass(row.pk, person(nora), yes=approval_request(row, reason="the fleet is down"), by=actor(nora))
+    told = flow.break_glass(
+        row.pk, person(nora), approval_request=approval_request(row, reason="the fleet is down"), by=actor(nora)
+    )
     assert (told.state, told.cause_code, told.cause) == ("approved", "break_glass", "the fleet is down")
     assert ("rollout.break_glass", "nora", "alone") in events(row)
     topics = list(Outbox.objects.filter(topic="rollout.break_glass").values_list("body", flat=True))

@@ -29,7 +29,7 @@ def workers(people, clean_apiserver):
     assert people.ask("chain") is True
 
 
-@pytest.mark.parametrize("point", journal.NAMES)
+@pytest.mark.parametrize("point", journal.CRASH_POINTS)
 def test_a_worker_killed_at_any_point_is_followed_by_one_that_goes_on(workers, clean_apiserver, point):  # R02, A15, A25
     rows = [workers.rollout(step(clean_apiserver, verb, f"{verb}-1")) for verb in VERBS]
     first = [workers.start(row, point) for row in rows]
@@ -45,7 +45,7 @@ KILLS, SEED = 30, 20261121
 
 def test_thirty_kills_lose_and_double_nothing(workers, clean_apiserver):  # R02, T19
     dice = random.Random(SEED)
-    points = journal.NAMES[:-1]
+    points = journal.CRASH_POINTS[:-1]
     rows = [
         workers.rollout(*(step(clean_apiserver, verb, f"{verb}-{number}") for verb in dice.sample(VERBS, len(VERBS))))
         for number in range(KILLS // 2)

@@ -14,13 +14,11 @@ from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import Forecast, Plan, RolloutLimits, Step, canonical, numbered
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
-from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import lease, worker
 from migrations_app.use_cases.runtime.connections import connect_writer
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.apiserver]
-ADA = Actor(name="ada")
 TAINT = {"key": "karpenter.sh/legacy", "effect": "NoSchedule"}
 
 

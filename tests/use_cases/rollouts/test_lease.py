@@ -26,8 +26,8 @@ def run_out(cluster_id):
 
 
 def test_one_holder_at_a_time(cluster_id):  # A13
-    fence = lease.acquire(cluster_id, "a")
-    assert fence == LeaseToken(cluster_id, "a", 1)
+    lease_token = lease.acquire(cluster_id, "a")
+    assert lease_token == LeaseToken(cluster_id, "a", 1)
     assert lease.acquire(cluster_id, "b") is None
     assert lease.acquire(cluster_id, "a") is None
 
@@ -49,11 +49,11 @@ def test_run_out_it_goes_to_the_next_and_the_first_is_fenced(cluster_id):  # A13
 
 
 def test_run_out_it_is_lost_even_while_nobody_took_it(cluster_id):
-    fence = lease.acquire(cluster_id, "a")
+    lease_token = lease.acquire(cluster_id, "a")
     run_out(cluster_id)
-    assert not lease.renew(fence)
+    assert not lease.renew(lease_token)
     with pytest.raises(LeaseLost):
-        lease.check(fence)
+        lease.check(lease_token)
 
 
 def test_a_late_release_takes_nothing_from_the_next(cluster_id):
@@ -65,20 +65,20 @@ def test_a_late_release_takes_nothing_from_the_next(cluster_id):
 
 
 def test_a_request_begins_only_when_the_lease_outlives_it(cluster_id):  # A20
-    fence = lease.acquire(cluster_id, "a")
-    assert lease.is_valid_for(fence, 35)
-    assert not lease.is_valid_for(fence, 61)
+    lease_token = lease.acquire(cluster_id, "a")
+    assert lease.is_valid_for(lease_token, 35)
+    assert not lease.is_valid_for(lease_token, 61)
     Lease.objects.filter(cluster_id=cluster_id).update(expires_at=Now() + timedelta(seconds=10))
-    assert not lease.is_valid_for(fence, 35)
-    assert lease.renew(fence)
-    assert lease.is_valid_for(fence, 35)
+    assert not lease.is_valid_for(lease_token, 35)
+    assert lease.renew(lease_token)
+    assert lease.is_valid_for(lease_token, 35)
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
 def test_a_worker_whose_clock_is_wrong_neither_takes_nor_loses_a_lease(cluster_id, time_machine, minutes):  # R18
-    fence = lease.acquire(cluster_id, "a")
+    lease_token = lease.acquire(cluster_id, "a")
     time_machine.move_to(timezone.now() + timedelta(minutes=minutes))
     assert lease.acquire(cluster_id, "b") is None
-    lease.check(fence)
+    lease.check(lease_token)
     run_out(cluster_id)
     assert lease.acquire(cluster_id, "b") == LeaseToken(cluster_id, "b", 2)

@@ -123,7 +123,7 @@ def test_for_some_seconds_nothing_is_sent_yet(server, cluster, settings):
 
 def test_a_rollout_that_kills_its_workers_ends_with_a_person(server, cluster):  # R36
     target, read = node(server)
-    row = rollout(cluster, tainting(target, read), worker_attempts=attempts.MOST)
+    row = rollout(cluster, tainting(target, read), worker_attempts=attempts.MAX_ATTEMPTS)
     row = advanced(row)
     assert (ended(row), row.worker_attempts, outcomes(row)) == (("paused", "worker_lost"), 0, [])
 
@@ -133,7 +133,7 @@ def test_a_worker_that_crashes_leaves_its_try_counted(server, cluster, monkeypat
     row = rollout(cluster, tainting(target, read))
     with monkeypatch.context() as broken:
         broken.setattr(steps, "make_request", _crashing)
-        for _ in range(attempts.MOST):
+        for _ in range(attempts.MAX_ATTEMPTS):
             with pytest.raises(ZeroDivisionError):
                 worker.advance(row.pk, holder="w")
     assert ended(advanced(row)) == ("paused", "worker_lost")
@@ -170,6 +170,6 @@ def test_a_message_that_comes_thrice_changes_nothing_more(server, cluster, compl
 def test_nobody_works_at_a_cluster_that_somebody_holds(server, cluster):  # A13
     target, read = node(server)
     row = rollout(cluster, tainting(target, read))
-    fence = lease.acquire(cluster.pk, "other")
+    lease_token = lease.acquire(cluster.pk, "other")
     assert (worker.advance(row.pk, holder="w"), outcomes(row)) == (False, [])
-    lease.release(fence)
+    lease.release(lease_token)

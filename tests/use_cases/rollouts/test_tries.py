@@ -33,7 +33,7 @@ def at(monkeypatch, point, act):
 def test_a_worker_whose_lease_ran_out_is_not_taken_for_dead(row, monkeypatch):  # R36, A14
     with monkeypatch.context() as slow:
         at(slow, "before_intent", lambda: run_out(row))
-        for number in range(attempts.MOST + 1):
+        for number in range(attempts.MAX_ATTEMPTS + 1):
             assert worker.advance(row.pk, holder=f"slow-{number}") is False
             assert tries_of(row) == 0
     assert ended(advanced(row)) == ("succeeded", "")
@@ -51,9 +51,9 @@ def test_a_worker_that_was_overtaken_writes_nothing(row, monkeypatch):  # A14
 
 
 def test_what_got_through_starts_the_count_anew(row, monkeypatch):  # R36
-    Rollout.objects.filter(pk=row.pk).update(worker_attempts=attempts.MOST - 1)
+    Rollout.objects.filter(pk=row.pk).update(worker_attempts=attempts.MAX_ATTEMPTS - 1)
     seen: list[int] = []
     at(monkeypatch, "before_intent", lambda: seen.append(tries_of(row)))
     assert ended(advanced(row)) == ("succeeded", "")
-    assert seen == [attempts.MOST, 1]
+    assert seen == [attempts.MAX_ATTEMPTS, 1]
     assert tries_of(row) == 0

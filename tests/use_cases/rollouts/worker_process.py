@@ -126,12 +126,12 @@ def _work(row: uuid.UUID, *, point: str, nth: int, how: signal.Signals) -> None:
     from migrations_app.use_cases.rollouts import journal, lease, worker
 
     lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=TTL), RENEW  # type: ignore[assignment]  # tests only
-    request.DEADLINE_SECONDS, request.SPARE_SECONDS = DEADLINE, SPARE
+    request.DEADLINE_SECONDS, request.MARGIN_SECONDS = DEADLINE, SPARE
     left, renewal, renew = nth, threading.Lock(), lease.renew
 
-    def renew_alone(fence: lease.LeaseToken) -> bool:
+    def renew_alone(lease_token: lease.LeaseToken) -> bool:
         with renewal:
-            return renew(fence)
+            return renew(lease_token)
 
     def reached(name: str) -> None:
         nonlocal left

@@ -102,7 +102,10 @@ def test_the_next_target(stage, target):
 
 
 def report_with(**seen):
-    parts = tuple(PartLine(name=name, seen=yes, why="" if yes else "forbidden") for name, yes in seen.items())
+    parts = tuple(
+        PartLine(name=name, seen=approval_request, why="" if approval_request else "forbidden")
+        for name, approval_request in seen.items()
+    )
     return msgspec.structs.replace(a_report(), parts=parts)
 
 

@@ -62,7 +62,7 @@ def test_a_scan_under_way_counts_and_is_not_doubled(fleet):
 
 
 def test_a_wish_whose_worker_died_goes_on_where_it_was(fleet, monkeypatch):
-    monkeypatch.setattr(scan_fleet, "A_TIME", 2)
+    monkeypatch.setattr(scan_fleet, "SCANS_PER_BATCH", 2)
     key = scan_fleet.request_fleet_scan(by="ada").id
     first = next(scan_fleet.begin(key))
     assert scan_fleet.fleet_scans_to_enqueue() == (key,)

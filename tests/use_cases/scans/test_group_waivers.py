@@ -10,7 +10,7 @@ from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.waivers import (
     WaiverFilters,
-    held_at,
+    active_waivers_of_cluster,
     waiver_of,
     waiver_page,
     waiver_states,
@@ -58,7 +58,7 @@ def test_it_holds_for_the_clusters_of_the_group_and_for_no_other(gil):
     waivers.waive(a_wish(BLOCKER, group=team(shop)), gil, now=now())
     assert (waivers.expire_waivers(now()), blockers(shop, other), waivers.expire_waivers(now())) == (1, [0, 1], 0)
     assert set(waivers_by_cluster(now())) == {shop.pk}
-    assert (len(held_at(shop.pk, now())), held_at(other.pk, now())) == (1, ())
+    assert (len(active_waivers_of_cluster(shop.pk, now())), active_waivers_of_cluster(other.pk, now())) == (1, ())
     shown = {row.cluster: row.status for row in finding_page(FindingFilters(check=BLOCKER), after="", limit=9).rows}
     assert shown == {shop.pk: "waived", other.pk: "fail"}
 

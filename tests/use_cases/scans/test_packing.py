@@ -19,7 +19,7 @@ from migrations_app.queries.clusters.reports import sheet_of
 from migrations_app.queries.fleet.failing_checks import failing_checks
 from migrations_app.queries.scans.snapshot_findings import answer_ages
 from migrations_app.use_cases.scans import packing, queue, registered_cluster, store
-from migrations_app.use_cases.scans.packing import GOING_BACK, MARK, OURS, SETTLING, STEP, pack_history
+from migrations_app.use_cases.scans.packing import MARK, MIN_UNUSED_TIME, OURS, ROLLBACK_PERIOD, STEP, pack_history
 from migrations_app.use_cases.scans.retention import sweep_old
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,7 @@ def step_is_as_old_as(age):
 @pytest.fixture
 def _ripe():
     """The schema step is long ago."""
-    step_is_as_old_as(GOING_BACK)
+    step_is_as_old_as(ROLLBACK_PERIOD)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def found(name):
 def packed_all(*, later=timedelta()):
     """Marks, waits, packs; how many."""
     now = timezone.now() + later
-    return pack_history(within=60, now=now) + pack_history(within=60, now=now + SETTLING)
+    return pack_history(within=60, now=now) + pack_history(within=60, now=now + MIN_UNUSED_TIME)
 
 
 def said(snapshot):
@@ -136,15 +136,15 @@ def test_nothing_is_packed_while_a_page_may_read_it_as_the_newest(cluster):
     scanned(cluster, OTHER)
     now = timezone.now()
     assert pack_history(within=60, now=now) == 0
-    assert pack_history(within=60, now=now + SETTLING - timedelta(seconds=1)) == 0
+    assert pack_history(within=60, now=now + MIN_UNUSED_TIME - timedelta(seconds=1)) == 0
     assert findings_of(old) > 0
-    assert pack_history(within=60, now=now + SETTLING) == 1
+    assert pack_history(within=60, now=now + MIN_UNUSED_TIME) == 1
 
 
 def test_for_a_week_after_the_schema_step_the_release_before_finds_all(cluster):  # R27
     old = scanned(cluster)
     scanned(cluster, OTHER)
-    step_is_as_old_as(GOING_BACK - timedelta(hours=3))
+    step_is_as_old_as(ROLLBACK_PERIOD - timedelta(hours=3))
     assert (packed_all(), findings_of(old) > 0) == (0, True)
     assert set(Content.objects.values_list("history_since", "texts")) == {(None, None)}
     assert MARK not in names_of_steps()
@@ -184,7 +184,7 @@ def test_a_kill_anywhere_loses_nothing_and_the_next_sweep_ends_it(cluster, monke
     before = said(old)
     monkeypatch.setattr(packing, "BATCH", findings_of(old) // 2)
     pack_history(within=60, now=timezone.now())
-    later, kills, packed = timezone.now() + SETTLING, 0, 0
+    later, kills, packed = timezone.now() + MIN_UNUSED_TIME, 0, 0
     while not packed:
         try:
             with connection.execute_wrapper(killer(after=kills + 1)):
@@ -236,7 +236,7 @@ def test_the_sweep_of_every_ten_minutes_packs(cluster):
     scanned(cluster, OTHER)
     tasks.retain()
     marked = Content.objects.filter(pk=old.content_id, texts=None).exclude(history_since=None)
-    assert marked.update(history_since=timezone.now() - SETTLING) == 1
+    assert marked.update(history_since=timezone.now() - MIN_UNUSED_TIME) == 1
     tasks.retain()
     assert Content.objects.get(pk=old.content_id).texts is not None
 
@@ -247,14 +247,14 @@ def test_it_ends_in_time_and_the_next_goes_on(cluster):
         scanned(cluster, story)
     now = timezone.now()
     pack_history(within=60, now=now)
-    counts = [pack_history(within=-1, now=now + SETTLING) for _ in range(3)]
+    counts = [pack_history(within=-1, now=now + MIN_UNUSED_TIME) for _ in range(3)]
     assert (counts, Content.objects.filter(texts=None).count()) == ([1, 1, 0], 1)
 
 
 @pytest.mark.usefixtures("_ripe")
 def test_what_was_marked_while_it_became_the_newest_stays(cluster):
     newest = scanned(cluster)
-    Content.objects.update(history_since=timezone.now() - 2 * SETTLING)
+    Content.objects.update(history_since=timezone.now() - 2 * MIN_UNUSED_TIME)
     rows = findings_of(newest)
     assert (packed_all(), rows > 0, findings_of(newest)) == (0, True, rows)
     assert Content.objects.get().history_since is None
@@ -301,11 +301,11 @@ def test_a_part_that_is_used_again_stays(cluster):
     now = timezone.now()
     list(packing._sweep_parts(now))
     assert set(ContentPart.objects.values_list("unused_since", flat=True)) == {now}
-    Content.objects.filter(pk=second.content_id).update(history_since=now - SETTLING)
+    Content.objects.filter(pk=second.content_id).update(history_since=now - MIN_UNUSED_TIME)
     assert pack_history(within=60, now=now) == 1
     assert set(ContentPart.objects.values_list("pk", "unused_since")) == parts
     # One that was marked while it was being used.
-    ContentPart.objects.update(unused_since=now - SETTLING)
+    ContentPart.objects.update(unused_since=now - MIN_UNUSED_TIME)
     list(packing._sweep_parts(now))
     assert set(ContentPart.objects.values_list("pk", "unused_since")) == parts
 

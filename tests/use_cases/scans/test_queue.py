@@ -55,7 +55,7 @@ def test_a_lost_lease_is_taken_over_and_the_old_holder_is_fenced(cluster):  # R0
 
 def test_three_lost_workers_end_the_scan(cluster):  # R36
     scan = queue.request_scan(cluster.pk).scan_id
-    for _ in range(queue.ATTEMPTS):
+    for _ in range(queue.MAX_ATTEMPTS):
         assert queue.claim(scan)
         expire(scan)
     assert queue.claim(scan) is None
@@ -111,7 +111,7 @@ def test_a_scan_that_is_given_back_counts_no_attempt(cluster):  # R28
 
 
 def test_a_sweep_wakes_the_oldest_first_and_not_too_many(monkeypatch):
-    monkeypatch.setattr(queue, "MAX_WAKE_UPS", 2)
+    monkeypatch.setattr(queue, "MAX_ENQUEUED", 2)
     now = timezone.now()
     for age in (3, 5, 4):
         row = Cluster.objects.create(name=f"c{age}", source="sample")

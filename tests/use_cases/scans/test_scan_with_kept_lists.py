@@ -9,7 +9,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.scans import queue, worker
-from migrations_app.use_cases.scans.kept_lists import memory_of
+from migrations_app.use_cases.scans.list_cache import memory_of
 from tests.clients.one_cluster import OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer
 from tests.use_cases.clusters.eks import KEYS

@@ -232,7 +232,7 @@ def test_a_database_that_went_away_costs_an_attempt_and_not_the_scan(monkeypatch
         raise lost("terminating connection")
 
     monkeypatch.setattr(tasks, "scan_claimed", gone)
-    for attempt in range(1, schedule.ATTEMPTS + 1):
+    for attempt in range(1, schedule.MAX_ATTEMPTS + 1):
         tasks.scan_cluster(str(scan))
         row = Scan.objects.get()
         assert (row.state, row.attempts, row.error_code) == ("running", attempt, "")

@@ -95,7 +95,7 @@ def test_what_fails_in_between_leaves_nothing(alpha):
 
 
 def test_nobody_writes_for_ever(alpha, monkeypatch):
-    monkeypatch.setattr(state, "RACES", 2)
+    monkeypatch.setattr(state, "MAX_WRITE_ATTEMPTS", 2)
 
     def disturbed(played: RunningTwin) -> None:
         SampleTwin.objects.filter(pk=alpha.pk).update(revision=revision(alpha) + 1)

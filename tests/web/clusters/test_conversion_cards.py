@@ -83,7 +83,7 @@ def test_every_line_of_both_sides_is_shown_once():
 
 
 def test_lines_run_out_and_the_rest_is_cut(monkeypatch):
-    monkeypatch.setattr(conversion_cards, "MOST_LINES", 1)
+    monkeypatch.setattr(conversion_cards, "MAX_LINES", 1)
     first, second = cards(items(POOL, BETA))
     assert (bool(first.lines), first.cut, second.lines, second.cut) == (True, False, (), True)
     assert [one.url for one in second.findings] == [""] * len(second.findings)

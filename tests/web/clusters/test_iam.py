@@ -12,7 +12,7 @@ from django.urls import reverse
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.readiness.iam_sheet.values import IamCell
-from migrations_app.web.clusters.iam import chosen_of, groups, look_of
+from migrations_app.web.clusters.iam import chosen_of, groups, style_of
 from tests.builders.rows import a_cluster, a_report, a_snapshot
 from tests.builders.sheet import (
     ARN,
@@ -294,7 +294,7 @@ def test_hostile_names_are_shown_and_do_nothing(ben):
     ],
 )
 def test_the_look_of_a_cell(cell, tone, word):
-    assert (look_of(cell).tone, look_of(cell).word) == (tone, word)
+    assert (style_of(cell).tone, style_of(cell).word) == (tone, word)
 
 
 def test_each_row_is_in_exactly_one_group():

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from migrations_app.readiness.report import OwnedNode
-from migrations_app.web.clusters.node_map import MOST_SQUARES, node_map, ownership_tree
+from migrations_app.web.clusters.node_map import MAX_SQUARES, node_map, ownership_tree
 from tests.builders.rows import a_cluster, a_report, a_snapshot, some_nodes
 from tests.web.pages import text
 
@@ -25,8 +25,8 @@ def test_the_map_has_a_row_for_each_zone_and_a_column_for_each_owner():
 
 
 def test_many_nodes_are_squares_and_a_number():
-    cell = node_map([a_node(f"n-{number:03}") for number in range(MOST_SQUARES + 7)]).rows[0].cells[0]
-    assert (cell.count, len(cell.nodes), cell.rest) == (MOST_SQUARES + 7, MOST_SQUARES, 7)
+    cell = node_map([a_node(f"n-{number:03}") for number in range(MAX_SQUARES + 7)]).rows[0].cells[0]
+    assert (cell.count, len(cell.nodes), cell.rest) == (MAX_SQUARES + 7, MAX_SQUARES, 7)
 
 
 def test_the_tree_leads_from_class_to_pool_to_node_with_legacy_first():

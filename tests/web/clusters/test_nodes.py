@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.readiness.report import OWNERS, NodeCounts
-from migrations_app.web.clusters.nodes import THINNEST, WIDTH, NodeFilters, page_of, segments
+from migrations_app.web.clusters.nodes import MIN_WIDTH, WIDTH, NodeFilters, page_of, segments
 from tests.builders.rows import some_nodes
 
 COUNTS = st.dictionaries(st.sampled_from(OWNERS), st.integers(0, 20_000))
@@ -20,7 +20,7 @@ def test_shares():
 
 def test_one_among_thousands():
     found = bar(karpenter_v1=9999, unknown=1)
-    assert found == [("karpenter_v1", 0, WIDTH - THINNEST, ">99"), ("unknown", WIDTH - THINNEST, THINNEST, "<1")]
+    assert found == [("karpenter_v1", 0, WIDTH - MIN_WIDTH, ">99"), ("unknown", WIDTH - MIN_WIDTH, MIN_WIDTH, "<1")]
 
 
 def test_nothing():
@@ -34,7 +34,7 @@ def test_slices_touch_and_fill(counts):
     ends = [part.x + part.width for part in found]
     assert [part.x for part in found] == [0, *ends][: len(found)]
     assert not found or ends[-1] == WIDTH
-    assert all(part.width >= THINNEST for part in found)
+    assert all(part.width >= MIN_WIDTH for part in found)
     assert sum(part.count for part in found) == sum(counts.values())
 
 

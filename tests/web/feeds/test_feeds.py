@@ -19,7 +19,7 @@ from migrations_app.models.campaign import Campaign
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import Policy, Waiver
 from migrations_app.use_cases.accounts import service_tokens
-from migrations_app.use_cases.accounts.feed_links import MOST_LINKS
+from migrations_app.use_cases.accounts.feed_links import MAX_LINKS
 from migrations_app.use_cases.notifications.publish import publish_event
 from tests.builders.campaigns import a_campaign
 from tests.builders.rows import NOW, a_cluster, a_snapshot
@@ -104,7 +104,7 @@ def test_what_is_no_link(ben, said):
 def test_there_are_not_any_number_of_links(ben):
     owner = User.objects.get(username="ben")
     FeedLink.objects.bulk_create(
-        FeedLink(owner=owner, name="x", kind="news", prefix="x", digest=str(number)) for number in range(MOST_LINKS)
+        FeedLink(owner=owner, name="x", kind="news", prefix="x", digest=str(number)) for number in range(MAX_LINKS)
     )
     assert page_of_links(ben).status_code == 422
     FeedLink.objects.filter(digest="0").update(revoked_at=NOW)

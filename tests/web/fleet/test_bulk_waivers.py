@@ -73,7 +73,7 @@ def test_what_was_typed_wrong_waives_nothing_and_keeps_the_rest(ada, three, more
 
 def test_nothing_that_fails_and_too_many_are_said(ada, three, monkeypatch):
     assert "No check fails on the chosen clusters" in text(ada.post(WAIVE, said(three[2:]), follow=True))
-    monkeypatch.setattr("migrations_app.web.fleet.bulk_waivers.MOST", 2)
+    monkeypatch.setattr("migrations_app.web.fleet.bulk_waivers.MAX_WAIVERS", 2)
     assert "At most 2 clusters" in text(ada.post(WAIVE, said(three), follow=True))
     assert waivers() == []
 

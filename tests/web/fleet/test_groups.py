@@ -179,7 +179,9 @@ def test_views_are_kept_offered_and_forgotten(ada, ben, pair):
 
 def test_so_many_views_are_kept_at_most(ada):
     owner = User.objects.get()
-    SavedView.objects.bulk_create(SavedView(owner=owner, name=f"v{number}") for number in range(saved_views.MOST))
+    SavedView.objects.bulk_create(
+        SavedView(owner=owner, name=f"v{number}") for number in range(saved_views.MAX_VIEWS_PER_PERSON)
+    )
     assert "100 saved views at most" in text(ada.post("/fleet/views", {"name": "more"}, follow=True))
     ada.post("/fleet/views", {"name": "v1", "query": "q=new"})
     assert SavedView.objects.get(name="v1").query == "q=new"

@@ -11,7 +11,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.progress import done_by_cluster
 from migrations_app.readiness.progress.curve import COLUMNS
-from migrations_app.readiness.progress.share import DonePercent
+from migrations_app.readiness.progress.done_percent import DonePercent
 from migrations_app.use_cases.clusters import groups, labels
 from tests.builders.rollouts import a_rollout
 from tests.builders.rows import NOW, a_cluster, a_report, a_snapshot

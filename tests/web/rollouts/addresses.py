@@ -1,21 +1,21 @@
 """The addresses of rollouts and policies: who may open them, and which take a POST only."""
 
-from migrations_app.web.access import LOOK
+from migrations_app.web.access import SIGNED_IN
 
 OPERATE, APPROVE = "operate_rollout", "approve_rollout"
 DECLARED = {
-    "rollouts": LOOK,
+    "rollouts": SIGNED_IN,
     "rollouts-waiting": APPROVE,
-    "rollout": LOOK,
-    "rollout-live": LOOK,
-    "rollout-receipt": LOOK,
+    "rollout": SIGNED_IN,
+    "rollout-live": SIGNED_IN,
+    "rollout-receipt": SIGNED_IN,
     "rollout-exports": OPERATE,
-    "cluster-rollouts": LOOK,
+    "cluster-rollouts": SIGNED_IN,
     "cluster-rollout-new": OPERATE,
     "cluster-policy": "administer_policy",
     "policy": "administer_policy",
     "kill-switch": OPERATE,
-    "sign-in-again": LOOK,
+    "sign-in-again": SIGNED_IN,
     "rollout-ask": OPERATE,
     "rollout-approve": APPROVE,
     "rollout-approve-alone": "break_glass",

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from migrations_app.actions.registry import find
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.models.rollout import Rollout
-from migrations_app.web.rollouts.node_table import MOST_NODES, node_table
+from migrations_app.web.rollouts.node_table import MAX_NODES, node_table
 from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.pages import text
 
@@ -46,9 +46,9 @@ def test_no_table_without_nodes_or_questions():
 
 
 def test_what_is_not_listed_is_counted():
-    every = [OwnedNode(name=f"n-{number:04}", owner="karpenter_v1", pool="web") for number in range(MOST_NODES + 3)]
+    every = [OwnedNode(name=f"n-{number:04}", owner="karpenter_v1", pool="web") for number in range(MAX_NODES + 3)]
     found = table(*every)
-    assert (len(found.lines), found.left_out) == (MOST_NODES, 3)
+    assert (len(found.lines), found.left_out) == (MAX_NODES, 3)
 
 
 @pytest.fixture

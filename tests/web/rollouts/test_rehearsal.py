@@ -15,7 +15,7 @@ from migrations_app.rehearsals.document import RehearsalPlay, stored
 from migrations_app.rehearsals.play import Failure
 from migrations_app.rehearsals.result import RehearsalMoment
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison
-from migrations_app.web.rollouts.rehearsal import MOST_ROWS, _moments, timeline_lines
+from migrations_app.web.rollouts.rehearsal import MAX_ROWS, _moments, timeline_lines
 from tests.builders.rehearsals import a_rehearsal, played
 from tests.builders.rollouts import a_rollout, taint
 from tests.web.pages import text
@@ -156,7 +156,7 @@ def test_any_timeline_is_drawn_inside_its_picture_and_the_table_keeps_both_ends(
         assert all(0 <= one <= 600 for one in numbers)
         assert line.path.startswith("M")
     rows = _moments(moments)
-    assert len(rows) <= MOST_ROWS + 1
+    assert len(rows) <= MAX_ROWS + 1
     assert [at for at, _ in rows] == sorted(at for at, _ in rows)
     if moments:
         assert (rows[0][1], rows[-1][1]) == (moments[0], moments[-1])

@@ -13,7 +13,7 @@ from migrations_app.models.account import Grant
 from migrations_app.models.rollout import Rollout, RolloutSample
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import rollout_detail
-from migrations_app.queries.rollouts.samples import MOST_SAMPLES, CounterSample, samples_of
+from migrations_app.queries.rollouts.samples import MAX_SAMPLES, CounterSample, samples_of
 from migrations_app.use_cases.clusters import groups
 from migrations_app.web.rollouts.run_board import counter_lines, lanes, pace
 from tests.builders.rollouts import a_line, a_picture, a_rollout, an_approval, entitled, remove, taint
@@ -158,7 +158,7 @@ def test_long_runs_are_thinned_with_the_newest_sample(shop):
         RolloutSample(rollout=row, taken_at=timezone.now(), pending_pods=number) for number in range(1000)
     )
     found = samples_of(row.pk)
-    assert (len(found) <= MOST_SAMPLES, found[-1].pending_pods, found[0].pending_pods < 6) == (True, 999, True)
+    assert (len(found) <= MAX_SAMPLES, found[-1].pending_pods, found[0].pending_pods < 6) == (True, 999, True)
 
 
 def test_the_live_answer_holds_the_state_of_every_shown_step(ada, shop):

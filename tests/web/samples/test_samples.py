@@ -17,7 +17,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
 from migrations_app.samples.changeable.clusters import SAMPLES
-from migrations_app.templatetags.audit_words import deed
+from migrations_app.templatetags.audit_words import event_text
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from migrations_app.use_cases.accounts.tokens import issue_for
@@ -70,7 +70,7 @@ def test_the_audit_log_says_that_no_password_was_asked_for():
         before + 1, "sign_in.sample", APPROVER, "127.0.0.1", "done",
     )  # fmt: skip
     assert fresh_until(client.session[SESSION_KEY]) > timezone.now()
-    assert deed(row) == "signed in as a sample person, without a password"
+    assert event_text(row) == "signed in as a sample person, without a password"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time_machine
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from karpdash.sign_in.sessions import LONGEST, SEEN_EVERY
+from karpdash.sign_in.sessions import ACTIVITY_INTERVAL, MAX_AGE
 from migrations_app.use_cases.accounts import sign_in as sign_in_rules
 from tests.builders.rows import NOW
 from tests.web.conftest import PASSWORD
@@ -46,7 +46,7 @@ def test_tries_of_a_clock_that_is_ahead_by_minutes_still_count(eve, dan, setting
 
 
 def test_an_address_does_not_wait_for_days(eve, dan, monkeypatch):
-    monkeypatch.setattr(sign_in_rules, "MOST_TRIES", 5)
+    monkeypatch.setattr(sign_in_rules, "MAX_WRONG_PASSWORDS", 5)
     with at(AHEAD):
         assert [sign_in(dan, "wrong", name=f"n{number}") for number in range(5)] == [200] * 5
         assert sign_in(dan) == 429
@@ -55,7 +55,7 @@ def test_an_address_does_not_wait_for_days(eve, dan, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("ahead", "status"), [(SEEN_EVERY, 200), (SEEN_EVERY + timedelta(seconds=1), 302), (AHEAD, 302)]
+    ("ahead", "status"), [(ACTIVITY_INTERVAL, 200), (ACTIVITY_INTERVAL + timedelta(seconds=1), 302), (AHEAD, 302)]
 )
 def test_a_session_that_began_in_the_future_is_over(eve, ahead, status):
     client = Client()
@@ -69,7 +69,7 @@ def test_a_session_that_was_used_in_the_future_is_over(eve):
     client = Client()
     with at(timedelta()):
         sign_in(client)
-    with at(LONGEST / 4):
+    with at(MAX_AGE / 4):
         assert client.get("/catalogue/").status_code == 200
     with at(timedelta(minutes=1)):
         assert client.get("/catalogue/").status_code == 302

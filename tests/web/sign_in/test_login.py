@@ -213,7 +213,7 @@ def test_no_wrong_password_is_kept(eve, dan):
 
 def many_names_tried(client):
     """Wrong passwords for as many names as an address may try."""
-    for number in range(sign_in_rules.MOST_TRIES):
+    for number in range(sign_in_rules.MAX_WRONG_PASSWORDS):
         answer = client.post("/login", {"username": f"name-{number}", "password": "wrong"})
         assert answer.status_code == 200
 
@@ -224,7 +224,7 @@ def later(**after):
 
 
 def test_many_names_from_one_address_are_slowed_not_locked(eve, dan):  # T28
-    pause = sign_in_rules.PAUSE.seconds
+    pause = sign_in_rules.LOCKOUT_PAUSE.seconds
     with later():
         many_names_tried(dan)
         refused = sign_in(dan)

@@ -14,7 +14,7 @@ from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import SourceObject, Step
 from migrations_app.actions.targets.crds import CLIENT, OFF, crd_need, crd_target, find_crd, target_of
 from migrations_app.actions.targets.pools import reverting_tool
-from migrations_app.inventory.facts.conversion_webhook import ConversionMend, conversion_repairs
+from migrations_app.inventory.facts.conversion_webhook import ConversionRepair, conversion_repairs
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.karpenter import kinds
@@ -67,7 +67,7 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
             yield _step(context, crd, before=before, mend=mend)
 
 
-def _step(context: PlanningContext, crd: CRD, *, before: JsonMap, mend: ConversionMend) -> Step:
+def _step(context: PlanningContext, crd: CRD, *, before: JsonMap, mend: ConversionRepair) -> Step:
     patch, title, note = _switch_off(crd) if mend.service is None else _call_service(crd, before, service=mend.service)
     step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=reverting_tool(crd.metadata))
     fields = (*step.preconditions, *DECIDING_FIELDS)

@@ -67,8 +67,8 @@ def _refuse_unknown_names(inventory: Inventory, left_out: frozenset[str]) -> Non
         raise InvalidInput(f"not in the cluster: {name_list(missing)}", where="leave_out", code="unknown_name")
 
 
-@action.foresee
-def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, _parameters: Parameters) -> Forecast:
     many = sum(len(_objects_to_rewrite(context.inventory, kind)) for kind in _kinds_to_rewrite(context.inventory))
     return Forecast(cannot_be_undone=(f"{many} objects stay stored as v1",) if many else ())
 

@@ -73,8 +73,8 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
             yield with_note(step, f"From {origin(context.files)}.", _alpha(context.inventory))
 
 
-@action.foresee
-def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+@action.forecasts
+def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node and no pod moves; created CRDs stay."""
     shipped = crds_of(context.files, release_for(context, parameters))
     new = [name for name in shipped if crd_target(name) not in context.objects]

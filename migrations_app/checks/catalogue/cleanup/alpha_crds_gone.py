@@ -7,7 +7,7 @@ from migrations_app.checks.remedies.commands import deletion_remedies
 from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
-from migrations_app.inventory.facts.managers import AT_ONCE, BY_HAND, chart_delivery, managed
+from migrations_app.inventory.facts.managers import BY_HAND, IMMEDIATE_WRITERS, chart_delivery, managed
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import CONVERTED, hops_from
@@ -61,5 +61,5 @@ def _left_by_chart(crd: CRD, case: CheckContext) -> bool:
     marked to be kept stays."""
     by, charts = managed(crd.metadata), (CHART, CRD_CHART)
     named = {delivery.name for chart in charts if (delivery := chart_delivery(case.inventory.deliveries.items, chart))}
-    of_chart = by.by == "helm" or (by.by in AT_ONCE and by.name in {*named, *charts})
+    of_chart = by.by == "helm" or (by.by in IMMEDIATE_WRITERS and by.name in {*named, *charts})
     return of_chart and minor_order(case.hop.start.minor) >= (0, 33)

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import group
 from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.outgrown_rights import remove_permissions
+from migrations_app.checks.remedies.surplus_rights import remove_permissions
 from migrations_app.inventory.facts.rbac import grants, kept_by_chart, per_target
 from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from

@@ -11,7 +11,7 @@ from migrations_app.karpenter.crds import Crd
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
 
-SHOWN = 3
+MAX_CRDS_SHOWN = 3
 """The most fields of a CRD that evidence names; later releases add many."""
 
 check = Check(
@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _crd_result(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResult]:
     lacking = missing_fields(crd, row, release=release) if crd else ()
     if crd is None or not set(row.served) <= set(crd.served) or crd.storage != row.storage or lacking:
-        without = f"; without {', '.join(lacking[:SHOWN])}" if lacking else ""
+        without = f"; without {', '.join(lacking[:MAX_CRDS_SHOWN])}" if lacking else ""
         yield Evidence(
             kind="CustomResourceDefinition",
             name=row.name,

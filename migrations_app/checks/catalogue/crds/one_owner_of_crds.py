@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, RemedyTool
 from migrations_app.checks.remedies.crd_upgrade import keep_crds, skip_crds
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
@@ -65,7 +65,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         place = f"{row.kind} {row.namespace}/{row.name}, {'.'.join(above[:-1])}"
         argo = row.kind == APPLICATION
         text = f"{note(f'{GUARDED} {place}') if argo else note(place)}\n{edit}\n{note(BESIDE)}"
-        how: How = "argocd" if argo else "flux"
+        how: RemedyTool = "argocd" if argo else "flux"
         yield Remedy(how=how, text=text, change=skip_crds(case.inventory, row))
     if any(row.kind == APPLICATION for row in evidence):
         yield keep_crds([crd for crd in case.inventory.crds.items if is_karpenter_crd(crd)])

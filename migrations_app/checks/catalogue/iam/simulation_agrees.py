@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
-MOST_COMMANDS = 5
+MAX_COMMANDS = 5
 check = Check(
     __name__,
     title="AWS and karpdash agree on the controller's permissions",
@@ -58,7 +58,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     arguments = (("--policy-source-arn", row.role_arn, "--action-names", row.action, "--resource-arns", row.resource)
-             for row in case.inventory.aws.disagreements[:MOST_COMMANDS])  # fmt: skip
+             for row in case.inventory.aws.disagreements[:MAX_COMMANDS])  # fmt: skip
     looks = (read_command("aws", "iam", "simulate-principal-policy", *words) for words in dict.fromkeys(arguments))
     note = "Which statement decides, without the tags that Karpenter sends: add them by --context-entries"
     yield in_aws(group(*looks, notes=(note,)))

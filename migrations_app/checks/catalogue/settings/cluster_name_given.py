@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.changes import When
+from migrations_app.checks.changes import ChangeTime
 from migrations_app.checks.evidence import at_variable
 from migrations_app.checks.remedies.aws import unread_reason
 from migrations_app.checks.remedies.commands import chart_values
@@ -75,5 +75,5 @@ def _in_config_map(inventory: Inventory) -> bool:
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     name = case.inventory.aws.place.cluster or MISSING
-    when: When = "person" if name == MISSING else "landing"
+    when: ChangeTime = "person" if name == MISSING else "landing"
     yield from chart_values(case, {"settings.clusterName": name}, about="the name of the cluster in EKS", when=when)

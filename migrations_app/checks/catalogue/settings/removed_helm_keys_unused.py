@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import given_values, value_at, why_values_unknown
 from migrations_app.karpenter.controller_settings import lost_helm_keys
-from migrations_app.redaction import is_whole
+from migrations_app.redaction import is_unredacted
 
 check = Check(
     __name__,
@@ -59,7 +59,7 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
         value = value_at(values.tree, row.key) if values else None
         if not row.replacement or " " in row.replacement:
             removals.append(HelmValue(row.key, why=f"{case.hop.release} does not read it"))
-        elif is_whole(value):
+        elif is_unredacted(value):
             moved.append(HelmValue(row.replacement, json.dumps(value, ensure_ascii=False), f"takes over {row.key}"))
             removals.append(HelmValue(row.key, why=f"{row.replacement} takes over"))
         else:

@@ -12,7 +12,7 @@ from migrations_app.checks.base import (
     SeverityCap,
     Unknown,
 )
-from migrations_app.checks.changes import When
+from migrations_app.checks.changes import ChangeTime
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
@@ -60,5 +60,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     controller, values = installation(case.inventory), given_values(case.inventory)
     name = (controller and controller.env.get(VARIABLE)) or case.inventory.aws.place.cluster or MISSING
     keys = {value_key(values, row): name for row in evidence if values}
-    when: When = "person" if name == MISSING else "landing"
+    when: ChangeTime = "person" if name == MISSING else "landing"
     yield from chart_values(case, keys, about="the chart requires the name of the cluster in EKS", when=when)

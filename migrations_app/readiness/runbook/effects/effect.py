@@ -36,7 +36,7 @@ from migrations_app.readiness.runbook.effects.objects import (
 )
 from migrations_app.readiness.runbook.effects.queries import with_metrics_renamed
 from migrations_app.readiness.runbook.effects.rights import with_role_bound
-from migrations_app.readiness.runbook.effects.unknown_effect import NotShown, Why
+from migrations_app.readiness.runbook.effects.unknown_effect import NotShown, UnknownEffectReason
 
 ObjectLevelChange: TypeAlias = (
     ObjectPatch
@@ -86,7 +86,7 @@ def _object_effect(inventory: Inventory, change: ObjectLevelChange) -> Inventory
             return with_delivery_switched(inventory, change)
 
 
-def _why_not_shown(change: PersonTask | Observation | AwsCall | KarpdashAction) -> Why:
+def _why_not_shown(change: PersonTask | Observation | AwsCall | KarpdashAction) -> UnknownEffectReason:
     match change:
         case PersonTask():
             return "for_a_person"

@@ -18,8 +18,8 @@ from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_R
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release, minor_order, parse
 from migrations_app.manifests import JsonMap
-from migrations_app.readiness.runbook.effects.by_itself import with_controller_work
 from migrations_app.readiness.runbook.effects.controller import release_of, with_release, with_value
+from migrations_app.readiness.runbook.effects.controller_work import with_controller_work
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_of_release
 from migrations_app.readiness.runbook.effects.places import with_items, with_parts
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Why = Literal[
+UnknownEffectReason = Literal[
     "for_a_person",
     "reads_only",
     "in_aws",
@@ -29,5 +29,5 @@ tables do not have the release."""
 class NotShown:
     """The effect of a change is not known. `about` is what the reason is about: an object, a field, a release."""
 
-    why: Why
+    why: UnknownEffectReason
     about: str = ""

@@ -10,7 +10,7 @@ import msgspec
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import content_digest, value_at
 from migrations_app.actions.controller_gate import ControllerGate, leader_lease
-from migrations_app.actions.helm.request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
+from migrations_app.actions.helm.request import HelmOperation, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import planned_release
 from migrations_app.actions.targets.helm_releases import one_release, refuse_without_rollback, repair_of_newest
 from migrations_app.actions.undo import restorable
@@ -22,7 +22,7 @@ from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.conversion.chart_values.trees import hidden
 from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
 from migrations_app.errors import InvalidInput
-from migrations_app.execution.controller_seen import images_of
+from migrations_app.execution.controller_status import images_of
 from migrations_app.execution.helm_hooks import hook_requests
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
@@ -35,7 +35,7 @@ from migrations_app.use_cases.rollouts.helm.values import typed_changes
 from migrations_app.use_cases.runtime.agent_lines import refuse_without_helm
 from migrations_app.use_cases.runtime.connections import connect_transport
 
-PARALLEL = 16
+MAX_CONCURRENT_READS = 16
 WORDS = {"PATCH": "changed", "POST": "created", "PUT": "replaced", "DELETE": "deleted"}
 
 
@@ -51,14 +51,14 @@ class HelmPreview:
 
 def relay_limits(tool: HelmTool) -> ClientLimits:
     """The limits of the relay's connection, enough for a run and its preview."""
-    return ClientLimits(scan_seconds=4.0 * tool.seconds + 300, parallel=PARALLEL)
+    return ClientLimits(scan_seconds=4.0 * tool.seconds + 300, parallel=MAX_CONCURRENT_READS)
 
 
 def propose(
     cluster: Cluster,
     *,
     user: str,
-    doing: HelmDoing,
+    doing: HelmOperation,
     inventory: Inventory,
     writer: Writer,
     parameters: Mapping[str, Any],

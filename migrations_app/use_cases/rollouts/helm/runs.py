@@ -32,7 +32,7 @@ from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequ
 from migrations_app.use_cases.runtime.connections import connect_transport
 
 log = logging.getLogger(__name__)
-NAMES = ("helm_before_record", "helm_after_record", "helm_before_object", "helm_after_object")
+CRASH_POINTS = ("helm_before_record", "helm_after_record", "helm_before_object", "helm_after_object")
 """Points within a run at which tests kill its worker."""
 ASK_SECONDS = 0.5
 FRESH_SECONDS = 3.0
@@ -80,7 +80,9 @@ class RunWatch:
 
     def _ends(self) -> str:
         try:
-            if not lease.is_valid_for(self.work.fence, DEADLINE_SECONDS) and not lease.renew(self.work.fence):
+            if not lease.is_valid_for(self.work.lease_token, DEADLINE_SECONDS) and not lease.renew(
+                self.work.lease_token
+            ):
                 return "another worker took over"
             with transaction.atomic():
                 journal.refuse_if_stopped(self.work)
@@ -116,12 +118,14 @@ class HelmWriter:
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self.below.may(need, namespace=namespace, name=name)
 
-    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self.below.dry_run(change, tie, own=own)
+    def dry_run(self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+        return self.below.dry_run(change, object_version, own=own)
 
-    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(
+        self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], purpose: str
+    ) -> WriteResult:
         if change.verb != "helm":
-            return self.below.send(change, tie, own=own, purpose=purpose)
+            return self.below.send(change, object_version, own=own, purpose=purpose)
         return self._run(run_of(change.body), own=own, purpose=purpose)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """The changes of Helm values that a hop needs, by its checks and by the tables of the charts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -62,21 +62,18 @@ def _check_edits(report: Report, *, chart: str, start: Release, target_release: 
     )
 
 
-def words_of(changes: ValueEdits) -> Iterator[str]:
-    """One line of text for each change."""
-    yield from (f"{key} = {text}" if text else f"{key} is removed" for key, text in changes)
-
-
-def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> ValueEdits:
+def delivery_edits(context: PlanningContext, parameters: Mapping[str, Any]) -> ValueEdits:
     """The changes that the hop needs in the values of the delivery object. Raises InvalidInput
     `controller_upgrades_off`, and Unavailable if the object may not be changed, or takes values from other objects.
     """
     if not settings.ENV.controller_upgrades:
         raise InvalidInput(CONTROLLER_UPGRADES_OFF, code="controller_upgrades_off")
-    delivery = the_delivery(scene.inventory, str(parameters.get("chart") or CHART))
-    read = scene.objects.get(without_uid(delivery_target(delivery.delivery)))
+    delivery = the_delivery(context.inventory, str(parameters.get("chart") or CHART))
+    read = context.objects.get(without_uid(delivery_target(delivery.delivery)))
     if read is None:
         raise Unavailable(f"{delivery.display_name} could not be read, or is gone", code="not_seen")
     values = values_in(read, place_of(delivery))
-    to = planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
-    return typed_changes(scene.inventory, values, chart=delivery.chart, start=scene.running.release, target_release=to)
+    to = planned_release(context.inventory, context.running, wanted=str(parameters.get("release") or ""))
+    return typed_changes(
+        context.inventory, values, chart=delivery.chart, start=context.running.release, target_release=to
+    )

@@ -231,7 +231,7 @@ def approved(row):
     ada, cleo = user("ada", OPERATE), user("cleo", APPROVE)
     request_approval(row.pk, person(ada), by=actor(ada))
     row.refresh_from_db()
-    approve(row.pk, person(cleo), yes=approval_request(row), by=actor(cleo))
+    approve(row.pk, person(cleo), approval_request=approval_request(row), by=actor(cleo))
     row.refresh_from_db()
     start(row.pk, person(ada), digest=row.digest, by=actor(ada))
     row.refresh_from_db()

@@ -6,7 +6,6 @@ from tests.builders.clusters import a_cluster, asked_hops, helm_crds, reads, rem
 CHECK = "crd_conversion_cleared"
 GOOD = ("pass", "No CRD keeps a conversion webhook after the upgrade", ())
 NONE = ("not_applicable", "no CRD has a conversion webhook", ())
-WANTED = "strategy None together with the CRDs of 1.1.10"
 
 
 def applied(*, by: str = "", manager: str = "", owns: bool = False, version: str = "1.0.14"):

@@ -7,7 +7,6 @@ from tests.builders.pools import parses
 
 CHECK = "policies_name_current_keys"
 GOOD = ("pass", "Policies and volumes use current keys and versions", ())
-GONE = "nothing: no release reads it any more"
 
 
 def kyverno(spec, name="spare-nodes"):

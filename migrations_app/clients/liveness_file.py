@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 
-class AliveFile:
+class LivenessFile:
     """A file that is touched and holds the state of the process as one word. Without a path, nothing is written."""
 
     def __init__(self, path: Path | None) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from migrations_app.readiness.progress.curve import COLUMNS, BurndownProjection, Day, Point, curve
 from migrations_app.readiness.progress.curve import MEASURES as ALL
-from migrations_app.readiness.progress.share import (
+from migrations_app.readiness.progress.done_percent import (
     DonePercent,
     ProjectedEnd,
     percent_after_days,

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictInteger, StrictSerializer, Text
-from migrations_app.queries.rehearsals.rehearsals import MOST_LISTED, RehearsalRow
+from migrations_app.queries.rehearsals.rehearsals import MAX_LISTED, RehearsalRow
 from migrations_app.rehearsals.document import PlayRefusal, RehearsalDocument, RehearsalPlay, read_document
 from migrations_app.rehearsals.play import Failure
 from migrations_app.rehearsals.result import (
@@ -128,7 +128,7 @@ class RehearsalListSerializer(serializers.Serializer[Any]):
 
 
 class RehearsalQuerySerializer(StrictSerializer):
-    limit = serializers.IntegerField(required=False, min_value=1, max_value=MOST_LISTED, default=1)
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=MAX_LISTED, default=1)
 
 
 class FailureSerializer(serializers.Serializer[Any]):

@@ -25,7 +25,7 @@ WHERE r.id = %s
 """
 
 
-class LiveMark(NamedTuple):
+class PageVersion(NamedTuple):
     """The values that change whenever the live part changes, as the database driver returns them.
 
     `rehearsal` is from `rehearsals.mark_of`; None without a rehearsal.
@@ -52,7 +52,7 @@ class LiveMark(NamedTuple):
         return f"{self.version}.{self.approvals}{self.stop_request}{self.rehearsal or ''}"
 
 
-def live_mark(rollout_id: uuid.UUID) -> LiveMark:
+def page_version_of(rollout_id: uuid.UUID) -> PageVersion:
     """The mark of one rollout. Raises NotFound if it does not exist or the caller may not see it."""
     key = rollout_id if connection.features.has_native_uuid_field else rollout_id.hex
     with connection.cursor() as cursor:
@@ -60,4 +60,4 @@ def live_mark(rollout_id: uuid.UUID) -> LiveMark:
         columns = cursor.fetchone()
     if columns is None or not (sees_all() or Rollout.objects.filter(visible(), pk=rollout_id).exists()):
         raise NotFound("no such rollout")
-    return LiveMark(*columns)
+    return PageVersion(*columns)

@@ -9,7 +9,7 @@ from migrations_app.actions.plan import Plan, numbered
 from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds, why_unplayed
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.rehearsals.document import LISTS, read_document, stored
-from migrations_app.rehearsals.of_plan import rehearse_plan
+from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
 from migrations_app.rehearsals.play import Failure, no_check
 from tests.builders.rehearsals import plan_for
 from tests.builders.rollouts import taint
@@ -28,9 +28,14 @@ def plays():
 
 
 def test_the_stored_plan_is_played_to_its_end(plays):
-    calm = plays[0].result
-    assert (calm.finished, calm.plan, calm.seed, calm.scenario) == (True, plan_for(Scene()).digest, 3, "none")
-    assert "aws_unread" in {one.code for one in calm.unknown}
+    without_failure = plays[0].result
+    assert (without_failure.finished, without_failure.plan, without_failure.seed, without_failure.scenario) == (
+        True,
+        plan_for(Scene()).digest,
+        3,
+        "none",
+    )
+    assert "aws_unread" in {one.code for one in without_failure.unknown}
 
 
 def test_it_is_played_again_with_each_failure(plays):
@@ -103,11 +108,11 @@ def test_a_document_is_never_larger_than_its_bound_and_names_what_was_cut(plays,
     play = msgspec.structs.replace(plays[0], result=large)
     raw = stored([play], most=most)
     found = read_document(raw)
-    kept = len(found.calm.drained)
+    kept = len(found.without_failure.drained)
     assert len(raw) <= most
     assert ("drained" in found.cut) == (kept < len(large.drained))
     assert kept <= LISTS["drained"]
-    assert (found.calm.seconds, found.calm.nodes_peak) == (large.seconds, large.nodes_peak)
+    assert (found.without_failure.seconds, found.without_failure.nodes_peak) == (large.seconds, large.nodes_peak)
 
 
 def test_a_bound_below_the_counts_is_told(plays):

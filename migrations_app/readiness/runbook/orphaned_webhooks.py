@@ -25,7 +25,7 @@ _DELETING_TOOLS: Final = ("helm", "flux", "terraform", "eksctl")
 _WHY: Final = "does not answer these: until they are deleted, every write that they cover is refused"
 
 
-def left_webhooks(
+def orphaned_webhooks(
     target: Release, installed: InstallationFacts | None, *, start: str, applied_before: bool
 ) -> tuple[AdmissionRow, ...]:
     """The admission webhooks that stay in the cluster though the chart of `target` does not ship them any more; none if
@@ -50,7 +50,7 @@ def left_webhooks(
     return tuple(row for row in ended if kept is not UNSET and row.name in kept)
 
 
-def applied_without(
+def remedies_without_webhooks(
     rows: tuple[AdmissionRow, ...], manager: Managed, *, installed: InstallationFacts, to: Release, first: Remedy
 ) -> tuple[Remedy, ...]:
     """How the tool of the controller applies its source, and how these webhooks are deleted then: by a sync of Argo CD

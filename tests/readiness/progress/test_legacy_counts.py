@@ -6,7 +6,7 @@ import pytest
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Machine, NodeClaim
 from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
-from migrations_app.readiness.progress.remaining import legacy_columns, remaining
+from migrations_app.readiness.progress.legacy_counts import legacy_columns, legacy_counts
 from migrations_app.readiness.report import NodeCounts
 from migrations_app.readiness.stage import STORED_CRDS
 from tests.builders.rows import a_report
@@ -37,7 +37,7 @@ def left(stage="mixed", *, legacy=LEGACY, **parts):
     report = a_report(legacy=legacy)
     cluster = msgspec.structs.replace(report.cluster, stage=stage)
     report = msgspec.structs.replace(report, cluster=cluster, nodes=NodeCounts(14, OWNERS))
-    return dict(remaining(Inventory(cluster="c", taken_at="", **(given | parts)), report))
+    return dict(legacy_counts(Inventory(cluster="c", taken_at="", **(given | parts)), report))
 
 
 def test_half_way_from_alpha():

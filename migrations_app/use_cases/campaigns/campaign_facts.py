@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from migrations_app.actions import windows
 from migrations_app.campaigns.next_moves import (
-    CampaignSeen,
-    JourneySeen,
-    MemberSeen,
-    WaveSeen,
+    CampaignFacts,
+    JourneyFacts,
+    MemberFacts,
+    WaveFacts,
 )
 from migrations_app.journeys.states import HOLDING, PLANNED
 from migrations_app.models.campaign import CampaignMember
@@ -28,7 +28,7 @@ from migrations_app.use_cases.campaigns.transitions import (
 )
 
 
-def campaign_seen(loaded: LoadedCampaign) -> CampaignSeen:
+def campaign_facts(loaded: LoadedCampaign) -> CampaignFacts:
     """The stored state that the decision is based on."""
     joined = loaded.participants
     clusters = _clusters([member.cluster_id for member in joined if member.cluster_id])
@@ -39,14 +39,14 @@ def campaign_seen(loaded: LoadedCampaign) -> CampaignSeen:
         )
     )
     recipe = loaded.recipe
-    return CampaignSeen(
+    return CampaignFacts(
         state=loaded.row.state,  # type: ignore[arg-type]  # the column's choices are the states
         recipe=recipe,
         members=tuple(
             _member_state(loaded, member, clusters=clusters, held=member.cluster_id in busy_ids) for member in joined
         ),
         waves=tuple(
-            WaveSeen(opened=wave.opened_at is not None, agreed=wave.agreed_at is not None, stops=wave.stops)
+            WaveFacts(opened=wave.opened_at is not None, agreed=wave.agreed_at is not None, stops=wave.stops)
             for wave in loaded.waves
         ),
         halts=_pause_code(loaded) if loaded.row.state == "running" else "",
@@ -64,7 +64,7 @@ def _clusters(ids: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, str, dateti
 def _member_state(
     loaded: LoadedCampaign, member: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
     held: bool,
-) -> MemberSeen:  # fmt: skip
+) -> MemberFacts:  # fmt: skip
     known = clusters.get(member.cluster_id) if member.cluster_id else None
     failures, release, scanned = known or (0, "", None)
     lost = ""
@@ -78,7 +78,7 @@ def _member_state(
     )
     if reverted and release and member.state in ("done", "stopped"):
         lost = "reverted"
-    return MemberSeen(
+    return MemberFacts(
         id=str(member.pk),
         wave=member.wave,
         state=member.state,  # type: ignore[arg-type]  # the column's choices are the states
@@ -107,12 +107,12 @@ def hops_after(member: CampaignMember) -> int:
     return len(ends) - 1 - ends.index(target_release) if target_release in ends else member.hops_left
 
 
-def _journey_state(loaded: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:
+def _journey_state(loaded: LoadedCampaign, member: CampaignMember) -> JourneyFacts | None:
     journey = member.journey
     if journey is None:
         return None
     compared = member.state == "preparing" and journey.state == "previewed"
-    return JourneySeen(
+    return JourneyFacts(
         state=journey.state,
         cause_code=journey.cause_code,
         wait_code=journey.wait_code,

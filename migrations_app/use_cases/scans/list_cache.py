@@ -21,13 +21,13 @@ from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 
 FIELD = "kept_list"
-LEVEL = 6
-LARGEST = 4 * 1024 * 1024
+COMPRESSION_LEVEL = 6
+MAX_PART_BYTES = 4 * 1024 * 1024
 """Maximum bytes of one row: a longer part is not stored."""
 
 
 def memory_of(
-    cluster: Cluster, api: ClusterApi, *, behind: AnsweringCluster | None, now: datetime
+    cluster: Cluster, api: ClusterApi, *, answering_cluster: AnsweringCluster | None, now: datetime
 ) -> PartMemory | None:
     """The stored parts of earlier scans, bound to this cluster, its address and its credentials.
 
@@ -36,11 +36,11 @@ def memory_of(
     """
     if not isinstance(api, LiveApi) or cluster.source == Cluster.Source.AGENT:
         return None
-    if behind is None or not behind.uid or not settings.ENV.encryption_keys:
+    if answering_cluster is None or not answering_cluster.uid or not settings.ENV.encryption_keys:
         return None
     credentials_digest = hashlib.sha256(bytes(cluster.sealed or b"")).hexdigest()
     way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, credentials_digest]
-    bound = "\n".join([behind.uid, behind.ca_digest, *way])
+    bound = "\n".join([answering_cluster.uid, answering_cluster.ca_digest, *way])
     rows = KeptList.objects.filter(cluster=cluster)
     parts = {row.part: part for row in rows if (part := _decrypt_part(cluster.pk, bytes(row.sealed))) is not None}
     return PartMemory(api, bound, now, parts)
@@ -62,8 +62,12 @@ def sealed_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart]) -> dict[s
 
 
 def _packed(part: KeptPart) -> bytes:
-    packed = zlib.compress(msgspec.msgpack.encode(part), LEVEL)
-    return packed if len(packed) <= LARGEST else zlib.compress(msgspec.msgpack.encode(KeptPart()), LEVEL)
+    packed = zlib.compress(msgspec.msgpack.encode(part), COMPRESSION_LEVEL)
+    return (
+        packed
+        if len(packed) <= MAX_PART_BYTES
+        else zlib.compress(msgspec.msgpack.encode(KeptPart()), COMPRESSION_LEVEL)
+    )
 
 
 def store_lists(cluster_id: uuid.UUID, lists: Mapping[str, bytes], *, now: datetime) -> None:

@@ -70,8 +70,8 @@ def rehearse_plan(
     if simulated is not None:
         around = as_sample(around, simulated)
     play_input = _PlayInput(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
-    calm = _play(play_input, NO_FAILURE)
-    return calm, *(_play(play_input, _with_zone(failure, reading)) for failure in failures)
+    without_failure = _play(play_input, NO_FAILURE)
+    return without_failure, *(_play(play_input, _with_zone(failure, reading)) for failure in failures)
 
 
 def _play(play_input: _PlayInput, failure: Failure) -> RehearsalPlay:

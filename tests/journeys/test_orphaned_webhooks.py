@@ -12,7 +12,7 @@ from migrations_app.readiness.report import InstallationFacts, Report
 from migrations_app.readiness.runbook.runbook import runbook
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.judging import judged
-from tests.readiness.runbook.test_left_webhooks import NAMES
+from tests.readiness.runbook.test_orphaned_webhooks import NAMES
 
 CHECK = "admission_webhooks_current"
 ARGO = {"kept_by": "argocd", "keeper": "argocd/karpenter", "chart_deletes": False, "kept_webhooks": NAMES}

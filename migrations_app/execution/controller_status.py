@@ -7,7 +7,7 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import value_at
-from migrations_app.actions.controller_gate import ControllerGate, ControllerSeen, PodOfController
+from migrations_app.actions.controller_gate import ControllerGate, ControllerStatus, PodOfController
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import ReadError
 from migrations_app.karpenter import kinds
@@ -16,7 +16,7 @@ from migrations_app.manifests import JsonMap
 LEASES = ("coordination.k8s.io", "v1", "leases", "Lease")
 
 
-def controller_seen(writer: Writer, gate: ControllerGate) -> ControllerSeen | None:
+def controller_status(writer: Writer, gate: ControllerGate) -> ControllerStatus | None:
     """The current state of the controller; None if its Deployment could not be read."""
     row = kinds.DEPLOYMENT
     target = ObjectTarget(row.group, "v1", row.plural, row.kind, gate.deployment, namespace=gate.namespace)
@@ -25,9 +25,9 @@ def controller_seen(writer: Writer, gate: ControllerGate) -> ControllerSeen | No
     except ReadError:
         return None
     if deployment is None:
-        return ControllerSeen()
+        return ControllerStatus()
     status = deployment.get("status") or {}
-    return ControllerSeen(
+    return ControllerStatus(
         found=True,
         observed=_number(status.get("observedGeneration")) >= _number(value_at(deployment, ("metadata", "generation"))),
         wanted=_number(value_at(deployment, ("spec", "replicas"))),

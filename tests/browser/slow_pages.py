@@ -11,7 +11,7 @@ LATE = "KARPDASH_TEST_LATE"
 """Seconds, such as 0.5, for `pytest tests/browser`: the wait behind the first tag of each page. Unset: none."""
 
 
-def drip(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponseBase]:
+def slow_pages(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponseBase]:
     """A middleware, outermost; parts of pages, files and redirects come as they are."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:

@@ -22,12 +22,12 @@ from migrations_app.queries.campaigns.values import CampaignApprovalRow, Campaig
 from migrations_app.use_cases.campaigns.requests import (
     LONGEST_CAMPAIGN_NAME,
     LONGEST_NOTE,
-    MOST_CLUSTERS,
-    MOST_WAVES,
+    MAX_CLUSTERS,
+    MAX_WAVES,
     CampaignRequest,
 )
 from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
-from migrations_app.use_cases.rollouts.policies import MOST_WINDOWS
+from migrations_app.use_cases.rollouts.policies import MAX_WINDOWS
 
 PLAIN_GATES, PLAIN_LIMITS = Gates(), Limits()
 
@@ -97,7 +97,7 @@ class SelectionSerializer(StrictSerializer):
     environments = serializers.ListField(child=Text(max_length=40), required=False, default=list, max_length=50)
     labels = serializers.DictField(child=Text(max_length=120), required=False, default=dict)
     clusters = serializers.ListField(
-        child=serializers.UUIDField(), required=False, default=list, max_length=MOST_CLUSTERS,
+        child=serializers.UUIDField(), required=False, default=list, max_length=MAX_CLUSTERS,
         help_text="Single clusters; empty for all that match the other fields.",
     )  # fmt: skip
 
@@ -105,9 +105,9 @@ class SelectionSerializer(StrictSerializer):
 class CampaignLimitsSerializer(StrictSerializer):
     """How many clusters are in progress at once; 0 for no limit. The region is the cluster's label `region`."""
 
-    at_once = StrictInteger(required=False, default=PLAIN_LIMITS.at_once, min_value=1, max_value=MOST_CLUSTERS)
-    per_region = StrictInteger(required=False, default=0, min_value=0, max_value=MOST_CLUSTERS)
-    per_environment = StrictInteger(required=False, default=0, min_value=0, max_value=MOST_CLUSTERS)
+    at_once = StrictInteger(required=False, default=PLAIN_LIMITS.at_once, min_value=1, max_value=MAX_CLUSTERS)
+    per_region = StrictInteger(required=False, default=0, min_value=0, max_value=MAX_CLUSTERS)
+    per_environment = StrictInteger(required=False, default=0, min_value=0, max_value=MAX_CLUSTERS)
 
 
 class CampaignGatesSerializer(StrictSerializer):
@@ -117,7 +117,7 @@ class CampaignGatesSerializer(StrictSerializer):
         required=False, default=PLAIN_GATES.soak_seconds, min_value=0, max_value=LONGEST_GATE_SOAK
     )
     person = serializers.ChoiceField(required=False, choices=PERSON_GATES, default=PLAIN_GATES.person)
-    most_stops = StrictInteger(required=False, default=0, min_value=0, max_value=MOST_CLUSTERS)
+    most_stops = StrictInteger(required=False, default=0, min_value=0, max_value=MAX_CLUSTERS)
 
 
 class NewCampaignSerializer(StrictSerializer):
@@ -135,13 +135,13 @@ class NewCampaignSerializer(StrictSerializer):
     )
     soak_seconds = StrictInteger(required=False, default=SOAK_SECONDS, min_value=0, max_value=LONGEST_SOAK)
     waves = serializers.ListField(
-        child=StrictInteger(min_value=0, max_value=MOST_CLUSTERS), required=False, default=lambda: [1, 5, 0],
-        min_length=1, max_length=MOST_WAVES,
+        child=StrictInteger(min_value=0, max_value=MAX_CLUSTERS), required=False, default=lambda: [1, 5, 0],
+        min_length=1, max_length=MAX_WAVES,
     )  # fmt: skip
     order = serializers.ListField(child=Text(max_length=40), required=False, default=list, max_length=50)
     limits = CampaignLimitsSerializer(required=False, default=dict)
     gates = CampaignGatesSerializer(required=False, default=dict)
-    windows = serializers.ListField(child=WindowSerializer(), required=False, default=list, max_length=MOST_WINDOWS)
+    windows = serializers.ListField(child=WindowSerializer(), required=False, default=list, max_length=MAX_WINDOWS)
     stop_all = serializers.BooleanField(required=False, default=False)
     weighed = Text(
         required=False, allow_blank=True, max_length=LONGEST_NOTE, default="",
@@ -175,7 +175,7 @@ class CampaignReasonSerializer(StrictSerializer):
 class WaveOpenSerializer(StrictSerializer):
     """The number of the wave, from 1, and the reason why it may begin."""
 
-    wave = StrictInteger(min_value=1, max_value=MOST_WAVES + 1)
+    wave = StrictInteger(min_value=1, max_value=MAX_WAVES + 1)
     note = Text(max_length=2000)
 
 

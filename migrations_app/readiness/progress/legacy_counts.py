@@ -19,10 +19,10 @@ LEGACY_KINDS: Mapping[str, str] = {
 """By kind as in reports, the column of its count."""
 OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
-Remaining = Mapping[str, int | None]
+LegacyCounts = Mapping[str, int | None]
 
 
-def legacy_columns(report: Report) -> Remaining:
+def legacy_columns(report: Report) -> LegacyCounts:
     """Returns the legacy counts of a report by column; None for a kind that was not read, 0 without Karpenter."""
     return {
         column: report.legacy.get(kind) if report.legacy else 0  # without Karpenter nothing is left
@@ -30,7 +30,7 @@ def legacy_columns(report: Report) -> Remaining:
     }
 
 
-def remaining(inventory: Inventory, report: Report) -> Remaining:
+def legacy_counts(inventory: Inventory, report: Report) -> LegacyCounts:
     """Returns the stored versions and claims that are left and the total of each measure; None for what was not read.
 
     A claim counts as left until its CRD stores v1 alone or Karpenter marked it as rewritten; a Machine counts as left.

@@ -15,7 +15,7 @@ from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.queries.fleet.causes import BlockerCause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
 from migrations_app.queries.rollouts.active import IN_PROGRESS, ROLLOUT, ActiveRollout
-from migrations_app.readiness.progress.share import DonePercent
+from migrations_app.readiness.progress.done_percent import DonePercent
 from migrations_app.texts import text as _
 
 ORDER: tuple[str, ...] = (
@@ -72,7 +72,7 @@ class StatusTab:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetAnswer:
+class FleetHeadline:
     """`upgradable` is the number of clusters that have Karpenter; `shared` that of causes that block several clusters,
     and `covered` that of the clusters that these causes block.
     """
@@ -139,12 +139,12 @@ def tabs_of(counts: Mapping[str, int], *, chosen: Sequence[str]) -> tuple[Status
     return tuple(tab for tab in status_tabs if tab.count or tab.chosen)
 
 
-def fleet_answer(counts: Mapping[str, int], causes: Iterable[BlockerCause]) -> FleetAnswer:
+def fleet_headline(counts: Mapping[str, int], causes: Iterable[BlockerCause]) -> FleetHeadline:
     """Returns the numbers above the list, from the clusters of each status and the causes that block some of them."""
     of = {value: sum(counts[name] for name in statuses) for value, _, statuses in STATUS_TABS}
     shared = [cause for cause in causes if len(cause.clusters) > 1]
     covered = {cluster.id for cause in shared for cluster in cause.clusters}
-    return FleetAnswer(
+    return FleetHeadline(
         upgradable=sum(of.values()) - of["none"],
         ready=of["ready"],
         blocked=of["blocked"],

@@ -19,9 +19,8 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, KeptList, Snapshot
 from migrations_app.readiness.report import PartLine
 from migrations_app.use_cases.clusters.identity import _begin_anew
-from migrations_app.use_cases.scans import kept_lists
 from migrations_app.use_cases.scans.identity import AnsweringCluster
-from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists, store_lists
+from migrations_app.use_cases.scans.list_cache import memory_of, sealed_lists, store_lists
 from tests.builders.rows import a_report, a_snapshot
 from tests.fakes.evilk8s import AUTHORITY
 
@@ -58,25 +57,25 @@ def kept(cluster, parts):
     store_lists(cluster.pk, sealed_lists(cluster.pk, parts), now=NOW)
 
 
-def bound(cluster, api, behind=BEHIND):
-    return memory_of(cluster, api, behind=behind, now=NOW).bound
+def bound(cluster, api, answering_cluster=BEHIND):
+    return memory_of(cluster, api, answering_cluster=answering_cluster, now=NOW).bound
 
 
 def test_what_was_kept_comes_out_again_and_lies_there_sealed(cluster, api):
     kept(cluster, {"pods": PART})
-    assert memory_of(cluster, api, behind=BEHIND, now=NOW).kept == {"pods": PART}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": PART}
     assert b"canary" not in bytes(KeptList.objects.get().sealed)
     kept(cluster, {"pods": KeptPart(misses=1)})
-    assert memory_of(cluster, api, behind=BEHIND, now=NOW).kept == {"pods": KeptPart(misses=1)}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": KeptPart(misses=1)}
 
 
 def test_another_key_or_the_row_of_another_cluster_does_not_open(cluster, api, use):
     kept(cluster, {"pods": PART})
     other = Cluster.objects.create(name="c2", source="kubeconfig")
     KeptList.objects.create(cluster=other, part="pods", sealed=KeptList.objects.get().sealed, changed_at=NOW)
-    assert memory_of(other, api, behind=BEHIND, now=NOW).kept == {}
+    assert memory_of(other, api, answering_cluster=BEHIND, now=NOW).kept == {}
     use(("k2", os.urandom(32)))
-    assert memory_of(cluster, api, behind=BEHIND, now=NOW).kept == {}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {}
 
 
 def test_it_holds_for_one_cluster_one_way_and_one_credential(cluster, api):
@@ -93,19 +92,19 @@ def test_it_holds_for_one_cluster_one_way_and_one_credential(cluster, api):
 
 
 def test_nothing_is_kept_without_a_key_through_an_agent_or_of_a_cluster_that_is_not_known(cluster, api, use):
-    assert memory_of(cluster, api, behind=None, now=NOW) is None
-    assert memory_of(cluster, api, behind=AnsweringCluster("", "ca-1", "forbidden"), now=NOW) is None
+    assert memory_of(cluster, api, answering_cluster=None, now=NOW) is None
+    assert memory_of(cluster, api, answering_cluster=AnsweringCluster("", "ca-1", "forbidden"), now=NOW) is None
     agents = Cluster.objects.create(name="c3", source="agent")
-    assert memory_of(agents, api, behind=BEHIND, now=NOW) is None
-    assert memory_of(cluster, object(), behind=BEHIND, now=NOW) is None
+    assert memory_of(agents, api, answering_cluster=BEHIND, now=NOW) is None
+    assert memory_of(cluster, object(), answering_cluster=BEHIND, now=NOW) is None
     use()
-    assert memory_of(cluster, api, behind=BEHIND, now=NOW) is None
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW) is None
 
 
 def test_a_part_that_is_too_long_is_not_kept(cluster, api, monkeypatch):
-    monkeypatch.setattr(kept_lists, "LARGEST", 50)
+    monkeypatch.setattr("migrations_app.use_cases.scans.list_cache.MAX_PART_BYTES", 50)
     kept(cluster, {"pods": PART})
-    assert memory_of(cluster, api, behind=BEHIND, now=NOW).kept == {"pods": KeptPart()}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": KeptPart()}
 
 
 def test_a_cluster_that_was_replaced_begins_without_it(cluster):
@@ -138,7 +137,7 @@ def test_only_the_scan_of_a_worker_takes_what_was_kept():
     root = Path(migrations_app.__file__).parent
     users = {path for path in root.rglob("*.py") if {"memory_of", "PartMemory"} & set(names_in(path))}
     told = {path.relative_to(root).as_posix() for path in users}
-    workers = {"use_cases/scans/kept_lists.py", "use_cases/scans/worker.py"}
+    workers = {"use_cases/scans/list_cache.py", "use_cases/scans/worker.py"}
     assert told == {"collect/collect.py", "collect/list_cache.py"} | workers
 
 

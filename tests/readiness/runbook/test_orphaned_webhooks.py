@@ -12,7 +12,7 @@ from migrations_app.karpenter.release_facts import ADMISSION_WEBHOOKS
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.report import InstallationFacts
 from migrations_app.readiness.runbook.helm_upgrade import HelmWalk, controller_commands
-from migrations_app.readiness.runbook.left_webhooks import left_webhooks
+from migrations_app.readiness.runbook.orphaned_webhooks import orphaned_webhooks
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.runbook.stages import stages
 from migrations_app.readiness.stage import installed
@@ -32,11 +32,11 @@ BY_HELM = InstallationFacts(namespace="ops", release="kp", kept_by="helm", chart
 
 
 def left(facts: InstallationFacts | None, *, to: str = "1.0.14", start: str = "0.37.8", before: bool = False) -> Any:
-    return tuple(row.name for row in left_webhooks(release(to), facts, start=start, applied_before=before))
+    return tuple(row.name for row in orphaned_webhooks(release(to), facts, start=start, applied_before=before))
 
 
 def commands(facts: InstallationFacts, *values: HelmValue) -> list[Remedy]:
-    rows = left_webhooks(release("1.0.14"), facts, start="0.37.8", applied_before=False)
+    rows = orphaned_webhooks(release("1.0.14"), facts, start="0.37.8", applied_before=False)
     return list(controller_commands("1.0.14", facts, values=values, left=rows))
 
 
@@ -130,12 +130,12 @@ def test_an_upgrade_before_that_of_the_hop_may_make_them() -> None:
     asked = finding("a", "fail", remedies=(Remedy(how="helm", text="x", change=change),))
     for findings, wanted in (((asked,), NAMES), ((), ())):
         taken = HelmWalk(facts).next_hop(findings, start="0.37.8", target_release="1.0.14")
-        assert tuple(row.name for row in taken.left_webhooks) == wanted
+        assert tuple(row.name for row in taken.orphaned_webhooks) == wanted
     walk = HelmWalk(facts)
-    assert walk.next_hop((), start="0.36.9", target_release="0.37.8").left_webhooks == ()
-    later = walk.next_hop((), start="0.37.8", target_release="1.0.14").left_webhooks
+    assert walk.next_hop((), start="0.36.9", target_release="0.37.8").orphaned_webhooks == ()
+    later = walk.next_hop((), start="0.37.8", target_release="1.0.14").orphaned_webhooks
     assert tuple(row.name for row in later) == NAMES
-    assert walk.next_hop((), start="1.0.14", target_release="1.1.10").left_webhooks == ()
+    assert walk.next_hop((), start="1.0.14", target_release="1.1.10").orphaned_webhooks == ()
 
 
 def test_the_step_of_the_controller_names_them() -> None:

@@ -10,7 +10,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rehearsals.rehearsals import mark_of
-from migrations_app.queries.rollouts.live_mark import live_mark
+from migrations_app.queries.rollouts.page_version import page_version_of
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from tests.builders.rollouts import a_line, a_picture, a_rollout, an_approval
 from tests.builders.rows import a_cluster
@@ -25,11 +25,11 @@ def run():
 
 def test_each_thing_that_happens_is_another_mark_and_nothing_is_the_same_one(run):
     other = a_rollout(a_cluster("other"), state="running")
-    seen = [live_mark(run.pk).etag]
+    seen = [page_version_of(run.pk).etag]
 
     def happened() -> None:
-        assert live_mark(run.pk).etag == live_mark(run.pk).etag
-        seen.append(live_mark(run.pk).etag)
+        assert page_version_of(run.pk).etag == page_version_of(run.pk).etag
+        seen.append(page_version_of(run.pk).etag)
 
     for columns in (
         {"picture": a_picture()},
@@ -47,20 +47,20 @@ def test_each_thing_that_happens_is_another_mark_and_nothing_is_the_same_one(run
     happened()
     a_line(other)
     assert len(set(seen)) == len(seen)
-    assert live_mark(run.pk).etag == seen[-1]
+    assert page_version_of(run.pk).etag == seen[-1]
 
 
 def test_the_page_is_loaded_anew_with_another_rehearsal_or_another_state_of_it(run):
-    before = live_mark(run.pk).page_version
+    before = page_version_of(run.pk).page_version
     row = Rehearsal.objects.create(rollout=run, digest=run.digest, requested_by="ada")
-    asked = live_mark(run.pk).page_version
+    asked = page_version_of(run.pk).page_version
     assert asked == before + mark_of(row.pk, "queued")
     Rehearsal.objects.filter(pk=row.pk).update(state="running")
-    assert live_mark(run.pk).page_version == before + mark_of(row.pk, "running")
+    assert page_version_of(run.pk).page_version == before + mark_of(row.pk, "running")
 
 
 def test_there_is_none_for_who_may_not_see_the_run(run):
     with pytest.raises(NotFound):
-        live_mark(uuid.uuid4())
+        page_version_of(uuid.uuid4())
     with visibility_scope(VisibilityScope(EffectivePermissions())), pytest.raises(NotFound):
-        live_mark(run.pk)
+        page_version_of(run.pk)

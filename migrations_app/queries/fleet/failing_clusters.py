@@ -17,7 +17,7 @@ BLOCKS = "blocks"
 """Value of `hop`: the next hop, if the check is a blocker there; `causes` counts these clusters."""
 
 
-def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
+def failing_clusters(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
     """Clusters whose latest snapshot fails the check at that hop (empty: any hop) without a waiver."""
     finding_rows = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
     if hop:
