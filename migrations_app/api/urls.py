@@ -106,6 +106,7 @@ from migrations_app.api.rollouts import (
 )
 from migrations_app.api.scans.findings import FindingsView
 from migrations_app.api.scans.scans import ClusterScansView, ScanView
+from migrations_app.api.scans.snapshot_changes import SnapshotChangesView
 from migrations_app.api.scans.snapshots import (
     SnapshotExportView,
     SnapshotFindingsView,
@@ -158,6 +159,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("snapshots", SnapshotsView, name="api-snapshots"),
     *_with_slash("snapshots/<uuid:id>", SnapshotView, name="api-snapshot"),
     *_with_slash("snapshots/<uuid:id>/nodes", SnapshotNodesView, name="api-snapshot-nodes"),
+    *_with_slash("snapshots/<uuid:id>/changes", SnapshotChangesView, name="api-snapshot-changes"),
     *_with_slash("snapshots/<uuid:id>/findings", SnapshotFindingsView, name="api-snapshot-findings"),
     *_with_slash("findings", FindingsView, name="api-findings"),
     *_with_slash("checks", ChecksView, name="api-checks"),

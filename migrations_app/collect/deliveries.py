@@ -20,7 +20,7 @@ _WAITING: Final = "dependsOn"
 _MARKS: Final = ("annotations", "labels")
 """The ends of the names of fields that hold labels or annotations, such as podAnnotations."""
 _MARK: Final = re.compile(r"karpenter\.(sh|k8s\.aws)/(?!v\d)[\w.-]+", re.ASCII)
-_MOST_LEVELS: Final = 3
+_MAX_LEVELS: Final = 3
 """Texts that hold YAML are read this deep: values of a chart may hold manifests."""
 
 
@@ -29,7 +29,7 @@ def delivers_karpenter(delivery: GitOpsDelivery) -> bool:
     return _WORD in delivery.name or any(_mentions(delivery.spec))
 
 
-def _mentions(value: Plain, *, is_marks: bool = False, levels: int = _MOST_LEVELS) -> Iterator[bool]:
+def _mentions(value: Plain, *, is_marks: bool = False, levels: int = _MAX_LEVELS) -> Iterator[bool]:
     """True for each place in the value that names Karpenter as what is delivered."""
     if isinstance(value, dict):
         for key, inner in value.items():

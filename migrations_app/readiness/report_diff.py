@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import Report
 
 _GRAVITY = {"fail": 3, "unknown": 2, "manual": 1}
 """How far a status is from settled; other statuses are settled."""
-_DIRECTIONS = ("worse", "better", "other")
+Direction = Literal["worse", "better", "other"]
+_DIRECTIONS = get_args(Direction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,7 @@ class CheckChange:
     severity: str
     before: Finding | None
     after: Finding | None
-    direction: str
-    """better, worse or other."""
+    direction: Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _check_change(before: Finding | None, after: Finding | None, *, hops: Sequen
     )
 
 
-def _direction(before: Finding | None, after: Finding | None) -> str:
+def _direction(before: Finding | None, after: Finding | None) -> Direction:
     if before is None or after is None:
         return "other"
     gravity_before, gravity_after = _gravity_of(before), _gravity_of(after)

@@ -67,6 +67,7 @@ ROUTES: dict[tuple[str, str], RouteAccess] = {
     ("api-snapshots", "GET"): RouteAccess("", "read", "1++++++"),
     ("api-snapshot", "GET"): RouteAccess("snapshot", "read", "14+++++", "144444+"),
     ("api-snapshot-nodes", "GET"): RouteAccess("snapshot", "read", "14+++++", "144444+"),
+    ("api-snapshot-changes", "GET"): RouteAccess("snapshot", "read", "14+++++", "144444+"),
     ("api-snapshot-findings", "GET"): RouteAccess("snapshot", "read", "14+++++", "144444+"),
     ("api-findings", "GET"): RouteAccess("", "read", "1++++++"),
     ("api-checks", "GET"): RouteAccess("", "read", "1++++++"),

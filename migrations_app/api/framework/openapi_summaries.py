@@ -187,6 +187,7 @@ SUMMARIES = {
     "snapshots_list": "List snapshots",
     "snapshots_read": "Show a snapshot",
     "snapshots_export": "Export a snapshot in another form",
+    "snapshot_changes": "Show what changed since an earlier snapshot",
     "snapshot_findings_list": "List findings of a snapshot in full",
     "snapshot_nodes_list": "List nodes of a snapshot",
     "snapshots_sarif": "Export a snapshot as SARIF",

@@ -23,6 +23,9 @@ CODES: dict[str, ErrorCode] = {
     "invalid": ErrorCode(400, "Invalid request", "Fields or parameters are missing, unknown or wrong; see `errors`."),
     "malformed": ErrorCode(400, "Malformed body", "The body is not the JSON or form it says it is."),
     "bad_cursor": ErrorCode(400, "Bad cursor", "The cursor is not from this list; start without one."),
+    "no_earlier_snapshot": ErrorCode(
+        400, "No earlier snapshot", "Name a snapshot of the same cluster that was taken before this one."
+    ),
     "bad_kubeconfig": ErrorCode(
         400,
         "Kubeconfig refused",

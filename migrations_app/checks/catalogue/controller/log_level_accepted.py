@@ -62,7 +62,7 @@ def _not_shown(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(why_values_unknown(case.inventory))
         yield SeverityCap("warning")
     else:
-        yield NotApplicable(f"the hop to {FIRST} settles it")
+        yield NotApplicable(f"the upgrade to {FIRST} settles it")
 
 
 @check.advise
