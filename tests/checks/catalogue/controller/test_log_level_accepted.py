@@ -56,7 +56,10 @@ def test_without_values_0_31_does_not_show_it() -> None:
     cluster = a_cluster("0.31.5", kubernetes="1.28", helm=False)
     found = finding_of(CHECK, "0.32", cluster)
     assert (found.status, found.severity) == ("unknown", "warning")
-    assert result_of(CHECK, "0.33+", cluster, start="0.32.10")[:2] == ("not_applicable", "the upgrade to 0.32 settles it")
+    assert result_of(CHECK, "0.33+", cluster, start="0.32.10")[:2] == (
+        "not_applicable",
+        "the upgrade to 0.32 settles it",
+    )
 
 
 def test_it_is_asked_from_0_32_on() -> None:
