@@ -195,12 +195,23 @@ class WorkloadStatus(Projection, frozen=True):
     ready_replicas: int | None = None
     updated_replicas: int | None = None
     """For a Deployment: the pods of the newest template. The API server leaves a 0 out."""
+    observed_generation: int | None = None
+    """For a Deployment: the generation that its controller has handled; it writes this with all other counts."""
     desired_number_scheduled: int | None = None
     """For a DaemonSet: the nodes that should run its pod."""
     succeeded: int | None = None
     """For a Job: pods that succeeded."""
     failed: int | None = None
     conditions: list[StatusCondition] | None = None
+
+    @property
+    def older_pods(self) -> int:
+        """For a Deployment: the pods of older templates. 0 if the count of the newest is left out of a status that the
+        Deployment controller did not write, as in a manifest.
+        """
+        if self.updated_replicas is None and self.observed_generation is None:
+            return 0
+        return (self.replicas or 0) - (self.updated_replicas or 0)
 
 
 class Workload(NamedObject, frozen=True):

@@ -49,7 +49,7 @@ def _replica_results(workload: Workload) -> Iterator[JudgeResult]:
         return (yield Unknown(f"Deployment {workload.name}: status.readyReplicas is not there"))
     if workload.metadata.deleting:
         yield _row(workload, "metadata.deletionTimestamp", seen="being deleted", wanted="absent")
-    ready, older = status.ready_replicas or 0, (status.replicas or 0) - (status.updated_replicas or 0)
+    ready, older = status.ready_replicas or 0, status.older_pods
     if workload.spec.replicas == 0:
         yield _row(workload, STOPPED, seen="0", wanted="1 or more")
     elif older > 0:

@@ -73,10 +73,8 @@ def rolled(**status: int):
     [
         ({"replicas": 3, "updatedReplicas": 1}, "2 of an older template, 2 ready"),
         ({"replicas": 3, "updatedReplicas": 2}, "1 of an older template, 2 ready"),
-        (
-            {"replicas": 2},
-            "2 of an older template, 2 ready",
-        ),  # the server leaves a 0 out: paused, for example
+        # The server leaves a 0 out: paused, for example.
+        ({"replicas": 2, "observedGeneration": 3}, "2 of an older template, 2 ready"),
     ],
 )
 def test_pods_of_an_older_template_still_run(status, seen):
@@ -85,7 +83,7 @@ def test_pods_of_an_older_template_still_run(status, seen):
     assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
 
 
-@pytest.mark.parametrize("status", [{"replicas": 2, "updatedReplicas": 2}, {}])
+@pytest.mark.parametrize("status", [{"replicas": 2, "updatedReplicas": 2}, {"replicas": 2}, {}])
 def test_all_pods_are_of_the_newest_template_or_are_not_counted(status):
     assert result_of(CHECK, "1.14", rolled(**status)) == GOOD
 
