@@ -347,7 +347,7 @@ def verify_files(options: argparse.Namespace) -> ChainVerdict:
         verdict = verify(lines, checkpoints=sealed, keys=options.key, first=options.first, to=options.to)
     except ImportError:
         raise UnusableInput("--key needs the package cryptography") from None
-    if (verdict.ok and not verdict.events) or (options.checkpoints and not sealed):
+    if verdict.ok and (not verdict.events or (options.checkpoints and not sealed)):
         raise UnusableInput("the files hold no event, or no checkpoint: nothing is proven")
     return verdict
 

@@ -230,6 +230,14 @@ def test_a_transfer_that_brought_nothing_proves_nothing(empty, tmp_path, capsys)
     assert capsys.readouterr() == ("", wanted)
 
 
+def test_an_empty_file_of_checkpoints_hides_no_broken_event(tmp_path, capsys):
+    export, outside = tmp_path / "log", tmp_path / "outside"
+    export.write_bytes(b"".join([*LINES[:5], *LINES[6:]]))
+    outside.write_bytes(b"")
+    assert main([str(export), "--checkpoints", str(outside), "-o", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+
+
 def test_what_no_checkpoint_confirms_begins_with_the_first_event_that_was_read(tmp_path, capsys):
     export = tmp_path / "log"
     export.write_bytes(b"".join(LINES[9:]))

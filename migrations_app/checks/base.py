@@ -35,7 +35,7 @@ PHASES: tuple[Phase, ...] = (
 )
 ASKED_AT = (
     "Only where it is set: the earlier hop that reports what this check would find. Until the next scan it is unknown "
-    "here, and counts neither for the verdict of this hop nor for an exit code."
+    "here, and counts neither for the verdict of this hop nor, without --strict, for an exit code."
 )
 EVERY: tuple[str, ...] = ("*",)
 """Value of `Check.hops` for a check that runs at every hop."""
@@ -174,7 +174,8 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     """Why the finding is open, if a part was not read. Stored, never published: `readiness/published_fields.py`."""
     asked_at: Annotated[str, msgspec.Meta(description=ASKED_AT)] | UnsetType = UNSET
     """The earlier hop that reports all causes at the same or a higher severity; here they are unknown until the next
-    scan. Published where it is set: such a finding counts neither for this hop's verdict nor for an exit code."""
+    scan. Published where it is set: such a finding counts neither for this hop's verdict nor,
+    without --strict, for an exit code."""
 
     asks: tuple[str, ...] | UnsetType = UNSET
     """Digests of the questions to a person, if nothing fails: they identify the same question at other hops and in
@@ -313,7 +314,7 @@ class Check:
 
     @property
     def tools(self) -> tuple[RemedyTool, ...]:
-        """The tools that remedies of the check may be written for, in the order of `How`; empty if it has no
+        """The tools that remedies of the check may be written for, in the order of REMEDY_TOOLS; empty if it has no
         remedies."""
         named = {*self.remedy_tools, "action"} if self.resolved_by else {*self.remedy_tools}
         return tuple(how for how in REMEDY_TOOLS if how in named)

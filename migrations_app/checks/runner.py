@@ -181,12 +181,12 @@ def _question_digests(results: Iterable[JudgeResult]) -> tuple[str, ...]:
 
 def reported_at(hop: str) -> Unknown:
     """The Unknown for a finding whose causes an earlier hop reports."""
-    return Unknown(f"Hop {hop} asks for it: unknown until the cluster is scanned again")
+    return Unknown(f"The upgrade to {hop} asks for it: unknown until the cluster is scanned again")
 
 
 def recreated_at(hop: str) -> Unknown:
     """The Unknown for a check that reads objects which an earlier hop recreates."""
-    return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
+    return Unknown(f"The upgrade to {hop} makes these objects anew: unknown until the cluster is scanned again")
 
 
 def _reported_earlier(

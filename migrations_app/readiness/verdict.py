@@ -169,7 +169,7 @@ def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine
                 check_finding.status == "pass" and check_finding.id in open_ids for check_finding in by_hop[hop]
             )
             percent = _percent(line.counts, waiting=waiting)
-            reason = f"Hop {lines[-1].hop} has to be taken first"
+            reason = f"The upgrade to {lines[-1].hop} has to be made first"
             line = replace(
                 line,
                 verdict="later" if is_ready_later else own_line.verdict,

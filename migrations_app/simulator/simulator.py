@@ -120,7 +120,7 @@ class KarpenterSimulator:
     def settle(self, *, passes: int = MAX_PASSES) -> int:
         """Makes passes until nothing is left to do now, and returns their number.
 
-        Raises RestlessCluster if that does not end.
+        Raises ClusterNotSettled if that does not end.
         """
         for number in range(passes):
             if not self.work():

@@ -59,7 +59,7 @@ def require_right(
 ) -> Callable[[View[P]], View[P]]:
     """Decorator for views: the user must be signed in and have that right or one of `others`.
 
-    A right is a codename of this app, or LOOK.
+    A right is a codename of this app, or SIGNED_IN.
     """
 
     def wrap(view: View[P]) -> View[P]:

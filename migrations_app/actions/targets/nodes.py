@@ -147,10 +147,14 @@ def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
 
 
 def _is_down(workload: Workload) -> bool:
-    """Whether none of its pods is ready; False if its status does not count pods."""
+    """Whether none of its pods is ready; False if its status does not count pods. The API server leaves a 0 out: where
+    its controller has observed a generation, a missing count is 0.
+    """
     status = workload.status
-    counted = status is not None and status.replicas is not None
-    return workload.spec.replicas == 0 or (counted and not (status and status.ready_replicas))
+    if workload.spec.replicas == 0 or status is None:
+        return workload.spec.replicas == 0
+    is_counted = status.replicas is not None or status.observed_generation is not None
+    return is_counted and not status.ready_replicas
 
 
 def refuse_without_finalizer(removals: Iterable[NodeRemoval]) -> None:

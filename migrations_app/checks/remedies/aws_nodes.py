@@ -23,7 +23,11 @@ from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.karpenter import labels
 
+STANDARD = "STANDARD"
+"""The type of access entries that let no nodes in."""
 OTHER_TYPE = "EKS does not change the type of an access entry; access policies of the one that is deleted go with it"
+SHARED_ENTRY = "nodes of another kind use the access entry of this role: to delete it locks them out"
+IN_THE_WAY = "# terraform apply fails until the entry of type STANDARD is deleted or imported"
 
 
 def instance_tag_remedies(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
@@ -173,8 +177,12 @@ def _trust_remedies(name: str, seen: AwsSeen) -> Iterator[Remedy]:
 
 
 def _access_entry_remedies(arn: str, place: AwsPlace, *, entries: Sequence[AccessEntry]) -> Iterator[Remedy]:
-    """A new access entry for the role. EKS keeps one entry for a role and does not change its type, so an entry of
-    another type is deleted first."""
+    """A new access entry for the role. EKS keeps one entry for a role and does not change its type, so an entry of type
+    STANDARD is deleted first. A manual task where the entry lets nodes of another kind in."""
+    name = arn.rpartition("/")[2]
+    if any(entry.type != STANDARD for entry in entries):
+        yield in_aws(PersonTask(what=f"give the node class another role than {name}", why=SHARED_ENTRY, aws=True))
+        return
     on = ("--region", place.region, "--cluster-name", place.cluster, "--principal-arn", arn)
     deletion = aws_call("eks", "delete-access-entry", *on)
     creation = aws_call("eks", "create-access-entry", *on, "--type", "EC2_LINUX", undo=deletion)
@@ -182,13 +190,14 @@ def _access_entry_remedies(arn: str, place: AwsPlace, *, entries: Sequence[Acces
     change = group(*before, creation, notes=(OTHER_TYPE,) if before else ())
     yield in_aws(change)
     arguments = {"cluster_name": place.cluster, "principal_arn": arn, "type": "EC2_LINUX"}
-    yield terraform_remedy(change, hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
+    head = (IN_THE_WAY,) if before else ()
+    yield terraform_remedy(change, *head, hcl("aws_eks_access_entry", name, arguments=arguments))
 
 
 def _creation_of(entry: AccessEntry, on: Sequence[str]) -> AwsCall:
     """The call that makes an access entry as it was; access policies are associated with it by a person."""
     groups = ("--kubernetes-groups", *entry.groups) if entry.groups else ()
-    username = ("--username", entry.username) if entry.username and entry.type == "STANDARD" else ()
+    username = ("--username", entry.username) if entry.username and entry.type == STANDARD else ()
     kind = ("--type", entry.type) if entry.type else ()
     return aws_call("eks", "create-access-entry", *on, *kind, *groups, *username)
 

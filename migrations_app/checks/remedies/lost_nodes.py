@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import word
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
+from migrations_app.inventory.parts import is_whole
 from migrations_app.karpenter.labels import TERMINATION_FINALIZER
 from migrations_app.karpenter.versions import Release, minor_order
 
@@ -25,12 +26,18 @@ _NOTE = "Once a NodePool that fits these pods is ready and the old Provisioner i
 def delete_nodes(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
     """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks. While no
     controller runs, every node is one."""
-    if not any(workload.status and workload.status.ready_replicas for workload in case.inventory.controller.items):
+    if _no_controller_runs(case.inventory):
         return group(*(_drain(row.name) for row in evidence), notes=(_ENDED_AT_START,))
     names = _ended_by_controller(case)
     ends = [row for row in evidence if row.name in names]
     steps = [delete_claims(ends, needs=FIRST)] if ends else []
     return group(*steps, *(_manual_deletion(row.name) for row in evidence if row.name not in names), notes=(_NOTE,))
+
+
+def _no_controller_runs(inventory: Inventory) -> bool:
+    """Whether it is known that no pod of a controller is ready; False if that was not read."""
+    statuses = [workload.status for workload in inventory.controller.items]
+    return is_whole(inventory.controller) and not any(status is None or status.ready_replicas for status in statuses)
 
 
 def _ended_by_controller(case: CheckContext) -> frozenset[str]:

@@ -19,12 +19,12 @@ _NODE_PLACE = (kinds.NODE.group, kinds.NODE.plural)
 _BUILT_IN = (".k8s.io",)
 
 
-class _LeaseTimes(msgspec.Struct, frozen=True, rename="camel"):
+class _ConditionTimes(msgspec.Struct, frozen=True, rename="camel"):
     last_heartbeat_time: str | None = None
 
 
 class _BundleNodeStatus(msgspec.Struct, frozen=True):
-    conditions: list[_LeaseTimes] | None = None
+    conditions: list[_ConditionTimes] | None = None
 
 
 class _BundleNode(msgspec.Struct, frozen=True):

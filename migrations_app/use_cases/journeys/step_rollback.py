@@ -40,7 +40,7 @@ from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, 
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 
-UNDONE_CHECKS = JourneyRollout.Purpose.BACK
+UNDO_PURPOSE = JourneyRollout.Purpose.BACK
 ENDED_CODE = "taken_back"
 QUIET: dict[str, Any] = {"wait_code": "", "needs_person": False}
 PLANNED_ANEW = frozenset({"expired", "policy_moved"})
@@ -223,7 +223,7 @@ def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, lease_token: LeaseT
         event = _event("journey.step_planned", current, lease_token=lease_token)
         store(loaded, loaded.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
         rollout_id = draft(row.cluster_id, request, by=author)
-        JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=UNDONE_CHECKS)
+        JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=UNDO_PURPOSE)
         JourneyStepRow.objects.filter(pk=current.pk).update(accepted=False)
     transitions.reached("after_back")
     return WorkToEnqueue(drafts=[rollout_id])

@@ -169,7 +169,7 @@ def test_a_later_hop_is_red_for_its_own_findings_alone() -> None:
     lines = hop_lines(("0.32", "0.33+", "1.0"), found)
     assert [line.verdict for line in lines] == ["blocked", "later", "blocked"]
     assert [line.done_percent for line in lines] == [0, 50, 0]
-    assert lines[1].reasons == ("Hop 0.32 has to be taken first",)
+    assert lines[1].reasons == ("The upgrade to 0.32 has to be made first",)
 
 
 @given(st.permutations(["a", "b", "c", "d"]), st.dictionaries(st.sampled_from("abcd"), st.sampled_from("abcd")))

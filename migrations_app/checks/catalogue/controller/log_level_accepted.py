@@ -52,6 +52,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield at_value(values, KEY, seen=str(level), wanted=WANTED)
     elif variable and variable not in LEVELS:
         yield at_variable(controller, VARIABLE, seen=variable, wanted=WANTED)
+    elif VARIABLE in controller.referred:
+        yield Unknown(f"{VARIABLE} is taken from an object that is not read (valueFrom)")
+        yield SeverityCap("warning")
     elif values is None and not (running and minor_order(running.minor) >= minor_order(FIRST)):
         yield from _not_shown(case)
 

@@ -55,7 +55,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     row, record = evidence[0], helm_release(case.inventory)
     home, release = no_option(row.namespace), no_option(row.value("release"))
     if record is not None and record.unfinished:
-        note = "The last run of Helm did not succeed: the record is that of the revision before (helm_runs_finished)"
+        note = "The last run of Helm did not succeed: the record may not be what runs (helm_runs_finished)"
         yield in_cluster(read_command(*HELM, home, "history", release, "--max", "5", notes=(note,)))
         return
     note = "Look for the image's tag or digest among the values, and take it out of the file of the next upgrade:"

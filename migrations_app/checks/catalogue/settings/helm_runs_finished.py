@@ -40,7 +40,7 @@ _TAKE_BACK = (
     "with the action that rolls Karpenter's Helm release back"
 )
 ENDS = {
-    "failed": "upgrade release {name} again once its cause is gone, or take it back to {revision}, with helm rollback",
+    "failed": "upgrade release {name} again once its cause is gone; if one ran before, helm rollback takes it back",
     "pending-install": "let whoever installs release {name} finish: there is nothing to take it back to",
     "uninstalling": "find out who uninstalls release {name}: what its chart holds is being deleted",
 }

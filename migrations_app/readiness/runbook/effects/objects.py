@@ -50,9 +50,21 @@ def with_patch(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShow
         if lost:
             return NotShown("field_not_kept", f"{change.target.kind} {lost}")
         after = merge_patched(tree, change.body) if isinstance(change.body, dict) else json_patched(tree, change.body)
+        after = _with_next_generation(tree, after)
     except PatchError as refused:
         return NotShown("refused", f"{change.target.kind} {refused.path}")
     return _with_changed_object(inventory, target_object, tree=after, kind=change.target.kind)
+
+
+def _with_next_generation(before: Plain, after: Plain) -> Plain:
+    """The object after a patch, its generation counted up if its spec changed, as the API server does."""
+    if not (isinstance(before, dict) and isinstance(after, dict)) or before.get("spec") == after.get("spec"):
+        return after
+    metadata = after.get("metadata")
+    generation = metadata.get("generation") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(generation, int):
+        return after
+    return {**after, "metadata": {**metadata, "generation": generation + 1}}
 
 
 def _with_changed_object(inventory: Inventory, named_object: N, *, tree: Plain, kind: str) -> Inventory | NotShown:

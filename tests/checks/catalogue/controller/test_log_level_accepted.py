@@ -52,6 +52,12 @@ def test_the_deployment_shows_it_from_0_32_on() -> None:
     assert result_of(CHECK, "1.0", shown)[:2] == ("fail", "1 log level is refused")
 
 
+def test_a_level_from_an_object_that_is_not_read() -> None:
+    found = finding_of(CHECK, "0.32", alpha({}).with_hidden("LOG_LEVEL"))
+    assert (found.status, found.severity) == ("unknown", "warning")
+    assert found.summary == "LOG_LEVEL is taken from an object that is not read (valueFrom)"
+
+
 def test_without_values_0_31_does_not_show_it() -> None:
     cluster = a_cluster("0.31.5", kubernetes="1.28", helm=False)
     found = finding_of(CHECK, "0.32", cluster)

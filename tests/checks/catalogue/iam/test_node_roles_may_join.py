@@ -356,3 +356,20 @@ def test_remedies_for_a_role_that_is_not_there_and_for_aws_auth():
 def test_an_odd_role_is_unknown_by_its_field(odd):
     told_of = "EC2NodeClass default: spec.role is not a text"
     assert result_of(CHECK, "0.33+", with_class(mapped(ARN), role=odd)) == ("unknown", told_of, ())
+
+
+@pytest.mark.parametrize("kind", ["EC2", "HYBRID_LINUX", "FARGATE_LINUX"])
+def test_an_entry_that_lets_other_nodes_in_is_not_deleted(kind):
+    """EKS Auto Mode, hybrid nodes and Fargate have entries of their own types."""
+    shared = Seen((AccessEntry(principal_arn=ARN, type=kind),))
+    given = remedies(CHECK, "0.33+", shown(a_node_role(access_entry=shared), mode="API"))
+    assert [one.text.splitlines()[0] for one in given] == [
+        "# For a person: give the node class another role than KarpenterNodeRole-test"
+    ]
+    assert not any("delete-access-entry" in one.text for one in given)
+
+
+def test_terraform_says_that_the_old_entry_is_in_the_way():
+    given = remedies(CHECK, "0.33+", shown(a_node_role(access_entry=STANDARD), mode="API"))
+    (code,) = (one.text for one in given if one.how == "terraform")
+    assert "terraform apply fails until the entry of type STANDARD is deleted or imported" in code

@@ -108,6 +108,13 @@ def test_a_node_that_nobody_ends_is_for_a_person(version, finalizer):
     assert all(line.startswith("#") for line in remedy.text.splitlines())
 
 
+def test_a_controller_that_was_not_read_is_not_taken_for_one_that_does_not_run():
+    _, lost = claim(NEW, node_class="default", version="v1")
+    unread = a_cluster("1.0.14").with_docs(lost).unseen("controller")
+    (only,) = remedies(CHECK, "1.1+", unread, start="1.0.14")
+    assert only.text.splitlines()[0].startswith("# Once a NodePool that fits these pods is ready")
+
+
 def test_while_no_controller_runs_the_pods_leave_before_it_ends_the_instances():
     """As after the CRD of NodeClaims was deleted: the next controller finds instances without a claim."""
     _, lost = claim(NEW, node_class="default", version="v1")

@@ -54,7 +54,10 @@ def test_a_run_that_failed():
     status, _, (row,) = result_of(CHECK, "1.0", recorded("failed"))
     assert (status, row.seen) == ("fail", "failed")
     (given,) = remedies(CHECK, "1.0", recorded("failed", status="failed"))
-    assert "upgrade release karpenter again once its cause is gone, or take it back to the last revision" in given.text
+    assert (
+        "upgrade release karpenter again once its cause is gone; if one ran before, helm rollback takes it back"
+        in given.text
+    )
 
 
 def test_without_records():

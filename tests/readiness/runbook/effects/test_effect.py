@@ -83,6 +83,22 @@ def test_a_merge_patch_and_its_reverse() -> None:
     assert replace(after(before, weight), nodepools=before.nodepools) == before
 
 
+def test_each_change_of_a_spec_counts_the_generation_up() -> None:
+    """The next patch of the same object tests it, as the API server has it then."""
+    policy = doc("networking.k8s.io/v1", "NetworkPolicy", metadata=meta("guard", "kube-system"),
+                 spec={"podSelector": {}, "ingress": []})  # fmt: skip
+    policy["metadata"]["generation"] = 3
+    before = a_cluster("1.0.14").with_docs(policy).build()
+    target = ChangeTarget("NetworkPolicy", "guard", "kube-system")
+    tested = {"op": "test", "path": "/metadata/generation", "value": 3}
+    rule = {"op": "add", "path": "/spec/ingress/-", "value": {"ports": [{"port": 8080, "protocol": "TCP"}]}}
+    found = after(before, ObjectPatch(target=target, body=(tested, rule)))
+    assert found.network_policies.items[0].metadata.generation == 4
+    assert why(found, ObjectPatch(target=target, body=(tested, rule))) == "refused"
+    labelled = after(before, ObjectPatch(target=target, body={"metadata": {"labels": {"a": "b"}}}))
+    assert labelled.network_policies.items[0].metadata.generation == 3
+
+
 def test_a_json_patch_is_refused_where_it_does_not_fit() -> None:
     before = a_cluster("1.0.14").with_docs(pool("web", ON_DEMAND, node_class="c", version="v1")).build()
     add = {"op": "add", "path": "/spec/template/spec/requirements/-", "value": {"key": "a", "operator": "Exists"}}
