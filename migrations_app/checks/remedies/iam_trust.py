@@ -84,16 +84,20 @@ def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
     match entry.kind:
         case "Federated":
             issuer = entry.principal.partition(":oidc-provider/")[2]
-            keys = {f"{issuer}:sub": _thin([subject_of(space, account) for space in spaces]), f"{issuer}:aud": AUDIENCE}
+            keys = {
+                f"{issuer}:sub": _one_or_list([subject_of(space, account) for space in spaces]),
+                f"{issuer}:aud": AUDIENCE,
+            }
         case "Service":
             keys = {key: values[0] for key, values in entry.context.items() if values[0]}
-            keys |= {NAMESPACE_TAG: _thin(spaces)} if keys else {}
+            keys |= {NAMESPACE_TAG: _one_or_list(spaces)} if keys else {}
         case "AWS":
             keys = {key: values[0] for key, values in entry.context.items() if key == EXTERNAL_ID}
     return {"StringEquals": keys} if keys else {}
 
 
-def _thin(values: list[str]) -> str | list[str]:
+def _one_or_list(values: list[str]) -> str | list[str]:
+    """The only value by itself, otherwise the list."""
     return values if len(values) > 1 else values[0]
 
 

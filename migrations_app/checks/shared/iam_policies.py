@@ -147,7 +147,7 @@ def _missing_names(role_gaps: RoleGaps, closed: Closing) -> list[str]:
 def _unfixable(closed: Closing) -> list[str]:
     rows = (
         f"{refusal.probe.action}: no added statement helps, {refusal.answer.because}"
-        for refusal in closed.added.stubborn
+        for refusal in closed.added.not_closed
     )
     return list(dict.fromkeys(rows))
 
@@ -232,8 +232,8 @@ def instance_remedies(
                 for refusal in role_refusals
                 if allowed_with(refusal, [policy.document for policy in added], seen=seen)
             ]
-        if stubborn := [refusal for refusal in role_refusals if refusal not in lifted]:
-            yield _denied(arn, stubborn)
+        if not_closed := [refusal for refusal in role_refusals if refusal not in lifted]:
+            yield _denied(arn, not_closed)
 
 
 def _helpful_parts(

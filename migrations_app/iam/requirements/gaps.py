@@ -48,7 +48,7 @@ class RefusedRequest:
         return self.applies or self.probe.features == (Feature.SNAPSHOTS,)
 
     @property
-    def is_stubborn(self) -> bool:
+    def no_statement_lifts(self) -> bool:
         """Whether no added statement lifts it: a Deny applies, or it is not known whether one does."""
         statement, verdict = self.answer.statement, self.answer.verdict
         doubtful_deny = verdict is RequestVerdict.UNKNOWN and statement is not None and not statement.allow
@@ -79,7 +79,7 @@ class Gap:
     @property
     def is_closable(self) -> bool:
         """Whether an added statement lifts a refusal of it."""
-        return any(refusal.is_closed and not refusal.is_stubborn for refusal in self.refusals)
+        return any(refusal.is_closed and not refusal.no_statement_lifts for refusal in self.refusals)
 
     def as_json(self) -> dict[str, Any]:
         """The entry in the format of the command, the API and snapshots."""

@@ -164,12 +164,12 @@ class PolicyRemedy:
         """Notes for the user: names that were not given, what the permissions boundary refuses, refusals that no
         statement fixes, nothing to add.
         """
-        stubborn = (
+        not_closed = (
             f"{request.probe.action}: no added statement helps, {request.answer.because}"
-            for request in self.added.stubborn
+            for request in self.added.not_closed
         )
         nothing = () if self.added.statements else ("no statement has to be added",)
-        return (*stand_ins(self.site), *self.boundary_remarks(), *dict.fromkeys(stubborn), *nothing)
+        return (*stand_ins(self.site), *self.boundary_remarks(), *dict.fromkeys(not_closed), *nothing)
 
     def boundary_remarks(self) -> tuple[str, ...]:
         """What the permissions boundary refuses of these requests, as sentences; none without such a boundary."""

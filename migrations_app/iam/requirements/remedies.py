@@ -32,7 +32,7 @@ class Closing:
     """
 
     statements: tuple[PolicyStatement, ...]
-    stubborn: tuple[RefusedRequest, ...]
+    not_closed: tuple[RefusedRequest, ...]
     bounded: tuple[RefusedRequest, ...] = ()
 
     def documents(self, *, limit: int = MANAGED_LIMIT) -> tuple[JsonMap, ...]:
@@ -49,10 +49,10 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
     refusals = [
         request for gap in gaps if conditional or gap.required == "always" for request in _counted(gap, conditional)
     ]
-    stubborn = tuple(refusal for refusal in refusals if refusal.is_stubborn)
+    not_closed = tuple(refusal for refusal in refusals if refusal.no_statement_lifts)
     by_grant: dict[StatementGrant, tuple[set[str], set[str]]] = {}
     for refusal in refusals:
-        if not refusal.is_stubborn:
+        if not refusal.no_statement_lifts:
             actions, kinds = by_grant.setdefault(_grant_for(refusal, report.minor, site=site), (set(), set()))
             actions.add(refusal.probe.action)
             kinds.add(refusal.probe.kind)
@@ -62,7 +62,7 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
             for grant in GRANTS
             if grant in by_grant
         ),
-        stubborn=stubborn,
+        not_closed=not_closed,
         bounded=tuple(refusal for refusal in refusals if refusal.answer.boundary is not None),
     )
 

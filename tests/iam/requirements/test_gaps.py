@@ -209,7 +209,7 @@ def test_a_boundary_is_asked_also_where_the_policy_lacks_the_action(policy):
         "iam:TagInstanceProfile": ("missing", ""),
     }
     added = closing(report, SITE)
-    assert [one.probe.action for one in added.stubborn] == ["iam:AddRoleToInstanceProfile"]
+    assert [one.probe.action for one in added.not_closed] == ["iam:AddRoleToInstanceProfile"]
     assert {one.probe.action for one in added.bounded} == set(WITHOUT_PROFILES["NotAction"])
     assert {action for one in added.statements for action in one.actions} == {
         "iam:CreateInstanceProfile",

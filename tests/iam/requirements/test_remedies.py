@@ -31,7 +31,7 @@ def test_what_is_missing_altogether_is_closed_altogether(release):
     site = AwsSite(cluster="blue", node_roles=("a", "b"), assume_role_arn="arn:aws:iam::444455556666:role/x")
     found = closing(report_of([], release, site), site, conditional=True)
     closed = report_of(read_again(found.documents()), release, site, ALL)
-    assert (closed.gaps, closed.legacy_gaps, found.stubborn) == ((), (), ())
+    assert (closed.gaps, closed.legacy_gaps, found.not_closed) == ((), (), ())
 
 
 @pytest.mark.parametrize("release", ["0.31", "0.32", "1.0", NEWEST_MINOR])
@@ -43,7 +43,7 @@ def test_without_rare_settings_only_these_stay_open(release):
 
 def test_nothing_is_added_where_nothing_is_missing(policy, allow):
     found = closing(report_of([policy(allow("*"))], NEWEST_MINOR), SITE)
-    assert (found.statements, found.stubborn, found.documents()) == ((), (), ())
+    assert (found.statements, found.not_closed, found.documents()) == ((), (), ())
 
 
 def test_the_smallest_statement_for_one_refused_kind(policy, allow, official):
@@ -107,7 +107,7 @@ def test_an_explicit_deny_is_not_closed_but_told(policy, allow, deny):
     report = report_of([policy(allow("*"), deny("iam:PassRole", "arn:aws:iam::111122223333:role/K*"))], "1.0")
     found = closing(report, SITE)
     assert found.statements == ()
-    assert [(one.request.resource, one.answer.verdict) for one in found.stubborn] == [
+    assert [(one.request.resource, one.answer.verdict) for one in found.not_closed] == [
         ("arn:aws:iam::111122223333:role/KarpenterNodeRole-blue", RequestVerdict.DENIED)
     ]
 
@@ -117,7 +117,7 @@ def test_a_deny_that_may_apply_is_not_closed_but_told(policy, allow, deny):
     refused = deny("ec2:RunInstances", "arn:aws:ec2:*:*:instance/*", old_metadata)
     found = closing(find_gaps([policy(allow("*"), refused)], release="1.0", site=SITE), SITE)
     assert found.statements == ()
-    assert {(one.request.action, one.probe.kind, one.answer.verdict) for one in found.stubborn} == {
+    assert {(one.request.action, one.probe.kind, one.answer.verdict) for one in found.not_closed} == {
         ("ec2:RunInstances", "instance", RequestVerdict.UNKNOWN)
     }
 
