@@ -143,7 +143,9 @@ def test_the_form_offers_the_repositories_of_the_cluster_alone(ada, address):
     group = ClusterGroup.objects.create(name="others")
     registered(ada, address, group=str(group.pk))
     choice, asked = f"{address}</option>", {"check": CHECK, "hop": HOP}
-    assert choice not in page(ada, "cluster-pull-request-new", cluster.pk, **asked)
+    form = page(ada, "cluster-pull-request-new", cluster.pk, **asked)
+    assert choice not in form
+    assert "No repository is registered that you may use for this cluster." in form
     assert new(ada, cluster).status_code == 422
     group.clusters.add(cluster)
     assert choice in page(ada, "cluster-pull-request-new", cluster.pk, **asked)
