@@ -138,6 +138,16 @@ def test_for_which_clusters_a_repository_is(ada, address):
     assert CodeRepository.objects.get().group is None
 
 
+def test_the_group_of_a_repository_is_chosen_also_beyond_the_groups_that_are_offered(ada, address, monkeypatch):
+    """With no option chosen, a browser would choose the first, and Save would give the repository to that group."""
+    first, group = (ClusterGroup.objects.create(name=name) for name in ("a", "shop"))
+    registered(ada, address, group=str(group.pk))
+    monkeypatch.setattr("migrations_app.queries.fleet.groups.MAX_GROUPS", 1)
+    table = page(ada, "repositories").partition("</table>")[0]
+    offered = re.findall(r'<option value="([^"]+)" (selected)?', table)
+    assert offered == [(str(first.pk), ""), (str(group.pk), "selected"), ("every", "")]
+
+
 def test_the_form_offers_the_repositories_of_the_cluster_alone(ada, address):
     cluster = a_delivered_cluster(address)
     group = ClusterGroup.objects.create(name="others")
