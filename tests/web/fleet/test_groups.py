@@ -176,6 +176,15 @@ def test_from_a_check_to_the_clusters_that_it_blocks(ada):
     assert "?view=flat" in links(page)
 
 
+def test_a_link_with_the_former_name_of_a_check_narrows_by_the_check(ada, pair):
+    a_snapshot(pair[0], a_report("a", checks=(a_finding("policies_name_current_keys"),)))
+    page = ada.get("/?view=flat&check=unread_kinds_current")
+    assert ([row.split()[0] for row in rows(page)], "Failing: policies_name_current_keys" in text(page)) == (
+        ["a"],
+        True,
+    )
+
+
 def test_views_are_kept_offered_and_forgotten(ada, ben, pair):
     ada.post("/fleet/views", {"name": "mine", "query": "q=a&cursor=x"})
     ada.post("/fleet/views", {"name": "ours", "query": "view=flat", "shared": "on"})
