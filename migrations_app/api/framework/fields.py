@@ -11,9 +11,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
-from migrations_app.checks.registry import all_checks
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.hops import every_hop
+from migrations_app.queries.check_ids import current_id
 from migrations_app.readiness.kubernetes_plan import planned_minor
 
 
@@ -74,8 +74,8 @@ class KubernetesMinor(serializers.CharField):
 
 
 class CheckId(serializers.CharField):
-    """The id of a check, also one from before it was renamed. With an id that no check has, a list would be empty, as
-    it is where a check fails nowhere.
+    """The id of a check; one from before it was renamed is turned into today's. With an id that no check has, a list
+    would be empty, as it is where a check fails nowhere.
     """
 
     default_error_messages = {"unknown_check": "There is no such check; `checks` lists them."}
@@ -84,10 +84,10 @@ class CheckId(serializers.CharField):
         super().__init__(required=False, max_length=80, **options)
 
     def to_internal_value(self, data: Any) -> str:  # noqa: ANN401 - whatever the client sent
-        name = str(super().to_internal_value(data))
-        if not any(name == check.id or name in check.formerly for check in all_checks()):
+        check = current_id(str(super().to_internal_value(data)))
+        if not check:
             self.fail("unknown_check")
-        return name
+        return check
 
 
 class HopName(serializers.CharField):

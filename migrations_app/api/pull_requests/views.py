@@ -51,7 +51,7 @@ class RepositoriesView(Endpoint):
     }
 
     def get(self, request: Request) -> Response:
-        """All repositories by address, on one page. They are registered in the browser."""
+        """The repositories that the caller may use, by address, on one page. They are registered in the browser."""
         query_params(request, PagedSerializer)
         return page_answer(request, Page(repository_rows(), ""), shape=CodeRepositorySerializer)
 

@@ -95,13 +95,14 @@ def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
         show(f"{plain_lines(text)}\n" if options.output == "table" else text)
     code = exit_code(report, fail_on=options.fail_on, strict=options.strict)
     if row.get("stale") or row.get("unreachable"):
-        print_note(f"the snapshot is of {report.scanned_at}, and no scan has succeeded since: {_failure(row)}")
+        print_note(f"the snapshot is of {report.scanned_at}, and no scan has succeeded since{_failure(row)}")
         return Exit.COULD_NOT_LOOK if options.strict and code == Exit.READY else code
     return code
 
 
 def _failure(row: dict[str, Any]) -> str:
-    return str(row.get("last_error_detail") or row.get("last_error_code") or "scans are overdue")
+    reason = row.get("last_error_detail") or row.get("last_error_code")
+    return f": {reason}" if reason else ""
 
 
 def _newest(row: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FindingRow
+from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.readiness.waivers import WaiverRule
 
@@ -19,14 +20,21 @@ BLOCKS = "blocks"
 
 def failing_clusters(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
     """Clusters whose latest snapshot fails the check at that hop (empty: any hop) without a waiver."""
+    held, condition = waivers_by_cluster(now), Q(pk__in=())
+    for one in ids_of(check):
+        condition |= _fails(one, hop=hop, held=held)
+    return rows.filter(condition)
+
+
+def _fails(check: str, *, hop: str, held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]) -> Q:
+    """Condition for clusters whose latest snapshot holds a failure under exactly that id."""
     finding_rows = FindingRow.objects.filter(content=OuterRef("latest__content"), check_id=check, status="fail")
     if hop:
         finding_rows = finding_rows.filter(hop=OuterRef("latest__next_hop") if hop in (NEXT, BLOCKS) else hop)
-    held = waivers_by_cluster(now)
     blocks, warns = Exists(finding_rows.filter(severity="blocker")), Exists(finding_rows.exclude(severity="blocker"))
     if hop == BLOCKS:
-        return rows.filter(blocks).exclude(_accepted(held, check))
-    return rows.filter(blocks & ~_waived(held, check, blockers=True) | warns & ~_waived(held, check))
+        return Q(blocks) & ~_accepted(held, check)
+    return Q(blocks) & ~_waived(held, check, blockers=True) | Q(warns) & ~_waived(held, check)
 
 
 def _waived(held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]], check: str, *, blockers: bool = False) -> Q:

@@ -13,6 +13,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.queries import pagination
+from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
@@ -160,7 +161,7 @@ def waiver_page(filters: WaiverFilters, *, now: datetime, after: str = "", limit
     if filters.group:
         rows = rows.filter(scope__group=filters.group)
     if filters.check:
-        rows = rows.filter(check_id=filters.check)
+        rows = rows.filter(check_id__in=ids_of(filters.check))
     keys = moment_and_id(after)
     if keys:
         when, last = keys

@@ -14,6 +14,7 @@ from migrations_app.checks.base import WEIGHTS
 from migrations_app.checks.registry import all_checks
 from migrations_app.errors import NotFound
 from migrations_app.models.scan import FindingRow
+from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.fleet.waivers import covered_by_waiver, waivers_by_cluster
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
@@ -104,7 +105,7 @@ def finding_page(filters: FindingFilters, *, after: str, limit: int) -> Page[Fin
 
 def _wanted(filters: FindingFilters) -> dict[str, Any]:
     chosen: dict[str, Any] = {
-        "check_id": filters.check,
+        "check_id__in": ids_of(filters.check) if filters.check else (),
         "shown": filters.status,
         # A waived finding is stored as a failure or as manual; this condition lets the database use the column's index.
         "status__in": ("fail", "manual") if filters.status == "waived" else (),

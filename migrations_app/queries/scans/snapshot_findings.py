@@ -11,6 +11,7 @@ from msgspec import Meta, UnsetType
 from migrations_app.checks.base import Evidence, Finding, Phase, Remedy, Severity, Status
 from migrations_app.models.scan import Content, ContentPart, Snapshot
 from migrations_app.queries import pagination
+from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
@@ -142,12 +143,12 @@ def _age(answers: Iterable[tuple[datetime, str | None]], *, newest: datetime, st
 
 def _is_asked(finding: Finding, filters: SnapshotFindingFilters) -> bool:
     pairs = (
-        (filters.check, finding.id),
         (filters.status, finding.status),
         (filters.severity, finding.severity),
         (filters.hop, finding.hop),
     )
-    return all(want in ("", is_there) for want, is_there in pairs)
+    named = not filters.check or finding.id in ids_of(filters.check)
+    return named and all(want in ("", is_there) for want, is_there in pairs)
 
 
 def _detail(finding: Finding, age: AnswerAge) -> FindingDetail:

@@ -47,27 +47,29 @@ class NewRepository:
 def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     """Stores the repository after its host has accepted the credential; returns its id.
 
-    Raises InvalidInput; Conflict `address_taken`; ReadError if the host refuses the credential or does not answer.
+    The group may be removed while the host answers, so it is looked up again where the row is stored. Raises
+    InvalidInput; Conflict `address_taken`; ReadError if the host refuses the credential or does not answer.
     """
     address = _checked(request)
     if CodeRepository.objects.filter(address=address).exists():
         raise _taken(address)
     if CodeRepository.objects.count() >= MAX_REPOSITORIES:
         raise InvalidInput(f"at most {MAX_REPOSITORIES} repositories", where="address", code="too_many")
-    credential, group = _credential(request), _group(request.group)
+    _group(request.group)
+    credential = _credential(request)
     open_host(request.kind, address, credential=credential, reach=network_policy()).head("")
     row = CodeRepository(
         kind=request.kind,
         address=address,
         app=request.app,
         installation=request.installation,
-        group=group,
         made_by_name=request.by,
         made_at=now,
     )
     row.sealed = keys().seal(request.secret.encode(), owner=str(row.pk), field=FIELD)
     try:
         with transaction.atomic():
+            row.group = _group(request.group, lock=True)
             row.save(force_insert=True)
             scope = str(row.group_id or "")
             record_audit_event("repository.registered", address, kind=row.kind, by_app=bool(row.app), group=scope)
@@ -97,7 +99,7 @@ def limit_repository(repository_id: uuid.UUID, group: uuid.UUID | None) -> None:
         row = CodeRepository.objects.select_for_update().filter(pk=repository_id).first()
         if row is None:
             raise NotFound("no such repository")
-        row.group = _group(group)
+        row.group = _group(group, lock=True)
         row.save(update_fields=["group"])
         record_audit_event("repository.limited", row.address, group=str(row.group_id or ""))
 
@@ -111,10 +113,15 @@ def repository_of(repository_id: uuid.UUID, *, cluster: uuid.UUID, person: Perso
     return row
 
 
-def _group(group_id: uuid.UUID | None) -> ClusterGroup | None:
-    """The row of the group; None for none. Raises InvalidInput."""
-    group = ClusterGroup.objects.filter(pk=group_id).first() if group_id is not None else None
-    if group_id is not None and group is None:
+def _group(group_id: uuid.UUID | None, *, lock: bool = False) -> ClusterGroup | None:
+    """The row of the group; None for none. With `lock` it cannot be removed before the caller's transaction ends.
+    Raises InvalidInput.
+    """
+    if group_id is None:
+        return None
+    rows = ClusterGroup.objects.select_for_update() if lock else ClusterGroup.objects.all()
+    group = rows.filter(pk=group_id).first()
+    if group is None:
         raise InvalidInput("is no group of clusters", where="group", code="bad_group")
     return group
 

@@ -12,6 +12,7 @@ from migrations_app.actions.registry import find
 from migrations_app.actions.states import HOLDING, WORKING
 from migrations_app.errors import Conflict
 from migrations_app.journeys.disruption_hold import HOLD
+from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import JourneyHold
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
@@ -29,7 +30,7 @@ from migrations_app.queries.rollouts.policies import (
     policy_of,
 )
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
-from migrations_app.queries.visibility import rights_over, visible, visible_clusters
+from migrations_app.queries.visibility import has_scope, rights_over, visible_clusters
 from migrations_app.readiness.action_offers import LOOKS_ONLY
 from migrations_app.use_cases.accounts.rights import person_over_cluster
 from migrations_app.use_cases.audit.log import assert_writable
@@ -164,19 +165,27 @@ def _why_held_elsewhere(row: Rollout) -> str:
     other = holder_elsewhere(row)
     if other is None:
         return ""
-    named = Rollout.objects.filter(visible(), pk=other.pk).exists()
-    which = f"rollout {other.pk}" if named else "a rollout"
+    named = bool(_shown_name(other.cluster_id))
+    which, asks = (f"rollout {other.pk}", "") if named else ("a rollout", "ask an administrator to ")
     return (
         f"{which} of {_registration(other.cluster_id)} holds this cluster: both registrations have the same uid of "
-        "kube-system. Wait for it, or join or remove one of them; if they are two clusters, the one that claims the "
-        "uid of the other has to be removed"
+        f"kube-system. Wait for it, or {asks}join or remove one of them; if they are two clusters, the one that claims "
+        "the uid of the other has to be removed"
     )
 
 
 def _registration(cluster_id: uuid.UUID) -> str:
-    """The name of another registration of the same cluster, if the caller may see it."""
-    name = visible_clusters().filter(pk=cluster_id).values_list("name", flat=True).first()
-    return f"the registration {name}" if name else "a registration that you may not see, which an administrator sees,"
+    if name := _shown_name(cluster_id):
+        return f"the registration {name}"
+    return "a registration that you may not see" if has_scope() else "another registration of this cluster"
+
+
+def _shown_name(cluster_id: uuid.UUID) -> str:
+    """The name of a registration that the caller may see; else empty. A worker has no caller, and stores its texts for
+    everyone who sees the cluster of the rollout: they name no other registration (T11).
+    """
+    rows = visible_clusters().filter(pk=cluster_id) if has_scope() else Cluster.objects.none()
+    return rows.values_list("name", flat=True).first() or ""
 
 
 def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:

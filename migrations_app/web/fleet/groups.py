@@ -118,7 +118,11 @@ def remove(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     if request.POST.get("name", "") != row.name:
         messages.error(request, _("The name does not match. Nothing was removed."))
         return redirect("group", group_id)
-    arrange.remove_group(group_id)
+    try:
+        arrange.remove_group(group_id)
+    except Conflict as refused:
+        messages.error(request, _sentence(refused))
+        return redirect("group", group_id)
     messages.success(request, _("The group {name} is removed; its clusters stay.").format(name=row.name))
     return redirect("groups")
 

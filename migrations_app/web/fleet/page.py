@@ -13,8 +13,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 
-from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.upgrade_path import HOPS
+from migrations_app.queries.check_ids import current_id
 from migrations_app.queries.fleet.causes import BlockerCause, Held, OpenBlocker, blockers_of, causes
 from migrations_app.queries.fleet.clusters import (
     BUCKETS,
@@ -237,8 +237,8 @@ def fleet_filters(query: QueryDict) -> FleetFilters:
         environment=query.get("environment", "")[:40],
         group=uuid_in(query.get("group", "")),
         labels=labels_in_query(query),
-        check=_check(cause or query.get("check", "")),
-        hop=BLOCKS if _check(cause) else _one_of(query.get("hop", ""), (NEXT, *HOPS)),
+        check=current_id(cause or query.get("check", "")),
+        hop=BLOCKS if current_id(cause) else _one_of(query.get("hop", ""), (NEXT, *HOPS)),
         by=_arranged_by(query.get("view", "")),
         sort=_one_of(query.get("sort", ""), SORTS) or "name",
         descending=query.get("desc") == "1",
@@ -267,10 +267,6 @@ def ignored(query: QueryDict, filters: FleetFilters) -> tuple[str, ...]:
 def labels_in_query(query: QueryDict) -> tuple[str, ...]:
     """The labels in the query string, such as team:shop,tier:1."""
     return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MAX_LABELS]
-
-
-def _check(name: str) -> str:
-    return _one_of(name, tuple(check.id for check in all_checks()))
 
 
 def _arranged_by(view: str) -> str:

@@ -41,7 +41,8 @@ class RepositoryForm(forms.Form):
     group = forms.ChoiceField(
         label=_("For the clusters of"),
         help_text=_(
-            "Whoever may start rollouts of these clusters can read its files here, and propose changes of them."
+            "Whoever may start rollouts of these clusters can read its files here and propose changes; whoever sees a "
+            "cluster sees the changes that were previewed for it."
         ),
     )
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, ReadError
 from migrations_app.queries.fleet.groups import group_choices
-from migrations_app.queries.pull_requests import repository_rows
+from migrations_app.queries.pull_requests import RepositoryRow, repository_rows
 from migrations_app.texts import text as _
 from migrations_app.use_cases.pull_requests.repositories import (
     NewRepository,
@@ -19,7 +19,7 @@ from migrations_app.use_cases.pull_requests.repositories import (
     remove_repository,
 )
 from migrations_app.web.access import require_right
-from migrations_app.web.pull_requests.forms import EVERY, RepositoryForm, choices_of, chosen_group
+from migrations_app.web.pull_requests.forms import EVERY, Groups, RepositoryForm, choices_of, chosen_group
 
 RIGHT = "administer_policy"
 
@@ -33,8 +33,10 @@ def repositories(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and _register(request, form):
         messages.success(request, _("The repository is registered; its host accepts the credential."))
         return redirect("repositories")
-    rows = [(row, str(row.group or EVERY)) for row in repository_rows()]
-    context = {"section": "settings", "rows": rows, "form": form, "groups": choices_of(groups)}
+    found = repository_rows()
+    rows = [(row, str(row.group or EVERY)) for row in found]
+    choices = choices_of(_with_groups_of(found, groups=groups))
+    context = {"section": "settings", "rows": rows, "form": form, "groups": choices}
     return render(request, "pull_requests/repositories.html", context, status=422 if form.errors else 200)
 
 
@@ -60,6 +62,14 @@ def limit(request: HttpRequest, repository_id: uuid.UUID) -> HttpResponse:
     except InvalidInput as refused:
         messages.error(request, _("Not changed: {why}.").format(why=refused.message))
     return redirect("repositories")
+
+
+def _with_groups_of(rows: tuple[RepositoryRow, ...], *, groups: Groups) -> Groups:
+    """The groups, and those of the repositories, which may be beyond the number that a page offers. Without an option
+    of its own a row would show the first group, and Save would give the repository to that one.
+    """
+    of_rows = {row.group: row.group_name for row in rows if row.group is not None}
+    return tuple((dict(groups) | of_rows).items())
 
 
 def _register(request: HttpRequest, form: RepositoryForm) -> bool:

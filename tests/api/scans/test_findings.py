@@ -1,12 +1,17 @@
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
+from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import FindingRow
 from tests.api.conftest import Tool, scan
+from tests.builders.rows import a_cluster, a_finding, a_report, a_snapshot
 
+FORMERLY, TODAY = "unread_kinds_current", "policies_name_current_keys"
 Scanned = Callable[..., Cluster]
 
 
@@ -90,10 +95,27 @@ def test_a_slip_of_the_pen_is_not_an_empty_list(
     assert (answer.status_code, [error["pointer"] for error in answer.json()["errors"]]) == (400, [pointer])
 
 
-def test_a_check_is_asked_for_by_its_former_name_too(api: Tool, scanned: Scanned) -> None:
-    scanned("beta_037")
-    answers = [api("GET", f"findings?check={name}&hop=clean-up") for name in ("unread_kinds_current", "crds_served")]
-    assert [answer.status_code for answer in answers] == [200, 200]
+@pytest.mark.parametrize("stored", [TODAY, FORMERLY])
+@pytest.mark.parametrize(
+    "address", ["findings", "snapshots/{snapshot}/findings", "clusters", "fleet/summary", "waivers"]
+)
+def test_a_check_is_found_by_either_name_whichever_is_stored(api: Tool, address: str, stored: str) -> None:
+    """A snapshot or waiver from before the check was renamed holds its former name."""
+    shop, other = a_cluster("shop"), a_cluster("other")
+    snapshot = a_snapshot(shop, a_report("shop", checks=(a_finding(stored), a_finding("crds_served", status="pass"))))
+    a_snapshot(other, a_report("other", checks=(a_finding("crds_served"),)))
+    ends = timezone.now() + timedelta(days=1)
+    for check, cluster in ((stored, other), ("crds_served", shop)):
+        Waiver.objects.create(cluster=cluster, check_id=check, ends_at=ends, made_at=timezone.now())
+    place = address.format(snapshot=snapshot.pk)
+    both = [api("GET", f"{place}?check={name}").json() for name in (TODAY, FORMERLY)]
+    assert both[0] == both[1]
+    if address == "fleet/summary":
+        assert both[0]["clusters"] == 1
+    else:
+        assert [row.get("check", row.get("name")) for row in both[0]["results"]] == [
+            "shop" if address == "clusters" else stored
+        ]
 
 
 @pytest.mark.parametrize("address", ["findings", "snapshots"])

@@ -6,18 +6,21 @@ import pytest
 
 from migrations_app.access import EffectivePermissions
 from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.execution.interface import RolloutHalted
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import LegacyDay, Scan, Snapshot
 from migrations_app.queries.clusters.detail import cluster_head, legacy_trend
 from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail, registrations_of
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
-from migrations_app.queries.visibility import VisibilityScope, visibility_scope
+from migrations_app.queries.visibility import ALL, VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import lifecycle
-from migrations_app.use_cases.rollouts.start_checks import refuse_held_elsewhere, why_not_start
+from migrations_app.use_cases.rollouts.limits import refuse_batch
+from migrations_app.use_cases.rollouts.start_checks import refuse_held_elsewhere, refuse_start, why_not_start
 from migrations_app.use_cases.scans import queue
 from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.actions.on_server import QUICK, installed, put
@@ -203,6 +206,10 @@ class TestRegisteredTwice:
         plan = a_plan(cluster, identity=IDENTITY)
         return a_rollout(cluster, plan_value=plan, state="approved", author=ada, risk="low", policy_version=1)
 
+    def frozen_by(self, cluster, rollout):
+        Policy.objects.create(cluster=cluster, frozen=True, frozen_why="audit week")
+        return Rollout.objects.get(pk=rollout.pk)
+
     def test_each_names_the_other(self, both, ada):
         shop, again = both
         assert [(one.id, one.name, one.same_ca) for one in state(shop).registrations] == [
@@ -215,10 +222,11 @@ class TestRegisteredTwice:
         first, second = (self.approved(one, ada) for one in both)
         lifecycle.start(first.pk, person(ada), digest=first.digest, by=actor(ada))
         words = f"rollout {first.pk} of the registration {first.cluster_name} holds this cluster: both registrations"
-        assert why_not_start(second.pk, person(ada)).startswith(words)
-        with pytest.raises(Conflict) as told:
-            lifecycle.start(second.pk, person(ada), digest=second.digest, by=actor(ada))
-        assert (told.value.code, told.value.message) == ("busy", why_not_start(second.pk, person(ada)))
+        with visibility_scope(ALL):
+            assert why_not_start(second.pk, person(ada)).startswith(words)
+            with pytest.raises(Conflict) as told:
+                lifecycle.start(second.pk, person(ada), digest=second.digest, by=actor(ada))
+            assert (told.value.code, told.value.message) == ("busy", why_not_start(second.pk, person(ada)))
         assert sorted(Rollout.objects.values_list("state", flat=True)) == ["approved", "running"]
 
     def test_a_registration_that_the_caller_may_not_see_is_not_named(self, both, ada, monkeypatch):  # T11
@@ -229,8 +237,27 @@ class TestRegisteredTwice:
         mine = VisibilityScope(EffectivePermissions(by_group={group.pk: frozenset({"view", "operate"})}), both[1].pk)
         with visibility_scope(mine), pytest.raises(Conflict) as told:
             refuse_held_elsewhere(Rollout.objects.get(pk=second.pk))
-        assert told.value.message.startswith("a rollout of a registration that you may not see, which an administrator")
+        assert told.value.message.startswith("a rollout of a registration that you may not see holds this cluster: ")
         assert str(first.pk) not in told.value.message
+        with visibility_scope(mine), pytest.raises(Conflict) as closed:
+            refuse_start(self.frozen_by(both[0], second), person(ada))
+        assert (
+            closed.value.message
+            == "changes are frozen: audit week (by the policy of a registration that you may not see)"
+        )
+
+    def test_what_a_worker_stores_names_no_other_registration(self, both, ada):  # T11
+        """The page of a rollout or journey shows it to everyone who sees that cluster."""
+        first, second = (self.approved(one, ada) for one in both)
+        with pytest.raises(RolloutHalted) as halted:
+            refuse_batch(self.frozen_by(both[0], second))
+        words = "changes are frozen: audit week (by the policy of another registration of this cluster)"
+        assert (halted.value.code, halted.value.message) == ("closed", words)
+        Rollout.objects.filter(pk=first.pk).update(state="running")
+        with pytest.raises(Conflict) as held:
+            refuse_held_elsewhere(second)
+        assert held.value.message.startswith("a rollout of another registration of this cluster holds this cluster: ")
+        assert str(first.pk) not in held.value.message
 
     def test_the_plans_tell_even_where_no_scan_did(self, both, ada, monkeypatch):
         monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.approvals_needed", lambda _row: 0)
@@ -248,12 +275,10 @@ class TestRegisteredTwice:
         assert [holder_elsewhere(row) for row in Rollout.objects.all()] == [None, None]
 
     def test_the_freeze_of_one_is_the_freeze_of_the_other(self, both, ada):  # A33
-        from migrations_app.models.policy import Policy
-
-        Policy.objects.create(cluster=both[1], frozen=True, frozen_why="audit week")
-        row = self.approved(both[0], ada)
+        row = self.frozen_by(both[1], self.approved(both[0], ada))
         words = "changes are frozen: audit week (by the policy of the registration shop-again)"
-        assert why_not_start(row.pk, person(ada)) == words
+        with visibility_scope(ALL):
+            assert why_not_start(row.pk, person(ada)) == words
 
 
 @pytest.mark.apiserver

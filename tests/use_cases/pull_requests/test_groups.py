@@ -1,9 +1,13 @@
 """A repository may be for the clusters of one group: to all others it is not there (T11)."""
 
+import threading
 import uuid
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
+from migrations_app.clients.git_hosts.github import GitHubRepository
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import ClusterGroup
@@ -11,6 +15,7 @@ from migrations_app.models.pull_request import CodeRepository, PullRequest
 from migrations_app.queries.pull_requests import repository_rows
 from migrations_app.queries.visibility import VisibilityScope, permissions_of, visibility_scope
 from migrations_app.use_cases.clusters.groups import remove_group
+from migrations_app.use_cases.pull_requests import repositories
 from migrations_app.use_cases.pull_requests.repositories import limit_repository
 from tests.fakes.git_hosts import FakeGitHub
 from tests.use_cases.people import OPERATE, person, user
@@ -109,3 +114,48 @@ def test_what_is_no_group_is_refused(asked, host, address):
         registered(host, address + "-other", group=uuid.uuid4())
     with pytest.raises(NotFound):
         limit_repository(uuid.uuid4(), None)
+
+
+def test_a_group_that_is_removed_while_the_host_answers_is_told(host, address, monkeypatch):
+    group, head = a_group("mine"), GitHubRepository.head
+
+    def answered(repository, branch):
+        remove_group(group.pk)
+        return head(repository, branch)
+
+    monkeypatch.setattr(GitHubRepository, "head", answered)
+    with pytest.raises(InvalidInput, match="no group"):
+        registered(host, address, group=group.pk)
+    assert not CodeRepository.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_group_is_not_removed_while_a_repository_gets_it(monkeypatch):
+    if connection.vendor == "sqlite":
+        pytest.skip("an SQLite in memory lets no writer wait")
+    group = a_group("mine")
+    row = CodeRepository.objects.create(kind="github", address="https://x.test/a/b", sealed=b"", made_at=timezone.now())
+    told: list[str] = []
+
+    def remove() -> None:
+        try:
+            remove_group(group.pk)
+            told.append("removed")
+        except Conflict as refused:
+            told.append(refused.code)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=remove)
+    record = repositories.record_audit_event
+
+    def recorded(*given, **more):
+        """The last step of the transaction: the removal waits for its end, or is over before."""
+        thread.start()
+        thread.join(1)
+        record(*given, **more)
+
+    monkeypatch.setattr(repositories, "record_audit_event", recorded)
+    limit_repository(row.pk, group.pk)
+    thread.join(30)
+    assert (told, CodeRepository.objects.get().group) == (["repository_of_group"], group)

@@ -4,9 +4,11 @@ import uuid
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster, ClusterGroup, SavedView
 from migrations_app.models.policy import Waiver
+from migrations_app.models.pull_request import CodeRepository
 from migrations_app.queries.fleet.labels import labels_of
 from migrations_app.use_cases.clusters import groups, saved_views
 from migrations_app.use_cases.clusters import labels as label
@@ -45,6 +47,15 @@ def test_a_group_from_its_beginning_to_its_end(ada, pair):
     assert "The name does not match" in text(ada.post(f"{made.url}remove", {"name": "shop"}, follow=True))
     ada.post(f"{made.url}remove", {"name": "team"})
     assert (members(), Cluster.objects.count()) == ({}, 2)
+
+
+def test_a_group_that_a_repository_is_for_is_kept_and_the_page_says_why(ada):
+    made = groups.create_group("shop")
+    address = "https://github.com/acme/clusters"
+    CodeRepository.objects.create(kind="github", address=address, group_id=made, sealed=b"", made_at=timezone.now())
+    answer = ada.post(f"/groups/{made}/remove", {"name": "shop"}, follow=True)
+    assert (answer.redirect_chain, members()) == ([(f"/groups/{made}/", 302)], {"shop": []})
+    assert "A Git repository is for the clusters of this group alone: change or remove it first." in text(answer)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +174,15 @@ def test_from_a_check_to_the_clusters_that_it_blocks(ada):
         assert [row.split()[0] for row in rows(page)] == ["shop"]
         assert f"Failing: {CHECK} at" in text(page)
     assert "?view=flat" in links(page)
+
+
+def test_a_link_with_the_former_name_of_a_check_narrows_by_the_check(ada, pair):
+    a_snapshot(pair[0], a_report("a", checks=(a_finding("policies_name_current_keys"),)))
+    page = ada.get("/?view=flat&check=unread_kinds_current")
+    assert ([row.split()[0] for row in rows(page)], "Failing: policies_name_current_keys" in text(page)) == (
+        ["a"],
+        True,
+    )
 
 
 def test_views_are_kept_offered_and_forgotten(ada, ben, pair):

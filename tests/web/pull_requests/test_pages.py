@@ -71,7 +71,8 @@ def test_from_the_checklist_to_an_open_request_and_back(ada, ben, host, address)
     preview = page(ada, "pull-request", row.pk)
     assert '+    consolidateAfter: "1m"  # too eager' in preview
     assert "Approve and open it" in preview
-    assert "Approve and open it" not in page(ben, "pull-request", row.pk)
+    seen = page(ben, "pull-request", row.pk)
+    assert ('+    consolidateAfter: "1m"  # too eager' in seen, "Approve and open it" in seen) == (True, False)
     assert host.requests == []
 
     ada.post(reverse("pull-request-open", args=[row.pk]), {"digest": row.digest})
@@ -137,12 +138,24 @@ def test_for_which_clusters_a_repository_is(ada, address):
     assert CodeRepository.objects.get().group is None
 
 
+def test_the_group_of_a_repository_is_chosen_also_beyond_the_groups_that_are_offered(ada, address, monkeypatch):
+    """With no option chosen, a browser would choose the first, and Save would give the repository to that group."""
+    first, group = (ClusterGroup.objects.create(name=name) for name in ("a", "shop"))
+    registered(ada, address, group=str(group.pk))
+    monkeypatch.setattr("migrations_app.queries.fleet.groups.MAX_GROUPS", 1)
+    table = page(ada, "repositories").partition("</table>")[0]
+    offered = re.findall(r'<option value="([^"]+)" (selected)?', table)
+    assert offered == [(str(first.pk), ""), (str(group.pk), "selected"), ("every", "")]
+
+
 def test_the_form_offers_the_repositories_of_the_cluster_alone(ada, address):
     cluster = a_delivered_cluster(address)
     group = ClusterGroup.objects.create(name="others")
     registered(ada, address, group=str(group.pk))
     choice, asked = f"{address}</option>", {"check": CHECK, "hop": HOP}
-    assert choice not in page(ada, "cluster-pull-request-new", cluster.pk, **asked)
+    form = page(ada, "cluster-pull-request-new", cluster.pk, **asked)
+    assert choice not in form
+    assert "No repository is registered that you may use for this cluster." in form
     assert new(ada, cluster).status_code == 422
     group.clusters.add(cluster)
     assert choice in page(ada, "cluster-pull-request-new", cluster.pk, **asked)
