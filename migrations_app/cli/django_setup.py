@@ -26,9 +26,11 @@ def setup_django() -> None:
     """Loads Django, so that models can be used. Raises InvalidSetting if the settings name no karpdash database."""
     require_server("a command of the database")
     import django
+    from django.apps import apps
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)
-    django.setup()
+    if not apps.ready:  # a second set-up would bind the logs to another stream
+        django.setup()
     from django.db import DatabaseError, connection
 
     if connection.vendor == "sqlite" and not _is_there(str(connection.settings_dict["NAME"])):

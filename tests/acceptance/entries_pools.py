@@ -181,7 +181,7 @@ POOL_ENTRIES = (
         of=("ca-bundle-drift",),
         on="v1-18",
         other={"version": "1.12.1"},
-        plant=rebuilt("v1-18", version="1.11.1"),
+        plant=rebuilt("v1-18", version="1.11.2"),
         check="hashes_carry_over",
         **of(CLASS, "metadata.annotations[karpenter.k8s.aws/ec2nodeclass-hash-version]"),
         says="CA bundle",

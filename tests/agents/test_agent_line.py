@@ -24,7 +24,7 @@ class Mailbox:
         self.patience: list[float] = []
         self.dropped: list[str] = []
 
-    def heard(self) -> str:
+    def live_session(self) -> str:
         return SESSION
 
     def post(self, call: AgentCall) -> None:

@@ -99,7 +99,8 @@ ORGANIZATIONS = dict.fromkeys(
 )  # fmt: skip
 """Tested in organizations/test_pages.py and tests/access."""
 PULL_REQUESTS = {
-    "repositories": "administer_policy", "repository-forget": "administer_policy", "pull-request": access.SIGNED_IN,
+    "repositories": "administer_policy", "repository-limit": "administer_policy",
+    "repository-forget": "administer_policy", "pull-request": access.SIGNED_IN,
     "cluster-pull-requests": access.SIGNED_IN, "cluster-pull-request-new": "operate_rollout",
     "pull-request-open": "operate_rollout", "pull-request-refresh": "operate_rollout",
 }  # fmt: skip

@@ -90,7 +90,7 @@ def _skip_in_list(row: Evidence, delivery: GitOpsDelivery | None, *, target: Cha
     source = below(delivery.spec or {}, tuple(at[1:-1])) if delivery else None
     chart: JsonMap = {
         "op": "test",
-        "path": path.removesuffix("helm") + "chart",
+        "path": f"{path.rpartition('/')[0]}/chart",
         "value": source.get("chart") if isinstance(source, dict) else None,
     }
     undo: JsonMap = (

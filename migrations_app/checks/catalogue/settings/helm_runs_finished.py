@@ -34,7 +34,7 @@ check = Check(
     sources=("helm/helm@v3.19.0:pkg/action/upgrade.go",),
     remedy_tools=("kubectl",),
 )
-_BY_AGE = ("--sort-by=.metadata.creationTimestamp",)
+HELM, _BY_AGE = ("helm", "-n"), ("--sort-by=.metadata.creationTimestamp",)
 _TAKE_BACK = (
     "wait for the run of release {name}; if nobody runs it any more, take it back to {revision}, with helm rollback or "
     "with the action that rolls Karpenter's Helm release back"
@@ -68,7 +68,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 
 def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
     home, name, ran = no_option(row.namespace), no_option(row.name), row.value("ran")
-    yield Observation(pipe=(("helm", "-n", home, "history", name, "--max", "5"),))
+    yield Observation(pipe=((*HELM, home, "history", name, "--max", "5"),))
     yield Observation(pipe=(("kubectl", "-n", home, "get", "secrets", "-l", f"owner=helm,name={name}", *_BY_AGE),))
     past = f"revision {ran}" if ran else "the last revision that ran"
     yield PersonTask(

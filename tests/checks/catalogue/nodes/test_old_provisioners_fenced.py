@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from migrations_app.checks.base import Evidence
@@ -75,14 +77,12 @@ def test_the_remedy_adds_the_taint(taints, path, value):
     new = pool("new", node_class="d", version="v1beta1", taints=taints)
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(new, provisioner("old", template="d", taints=taints)))
     body = '{"key":"karpenter.sh/legacy","value":"true","effect":"NoSchedule"}'
-    patch = f'[{{"op":"add","path":"{path}","value":{value.replace("{}", body)}}}]'
+    seen = json.dumps(taints, separators=(",", ":"))
+    add = f'{{"op":"add","path":"{path}","value":{value.replace("{}", body)}}}'
+    patch = f'[{{"op":"test","path":"/spec/taints","value":{seen}}},{add}]'
     assert remedy.text.splitlines()[1] == f"kubectl patch provisioners.karpenter.sh old --type=json -p '{patch}'"
     assert is_shell(remedy.text)
     (step,) = leaves(remedy.change)
-    back = (
-        [{"op": "add", "path": "/spec/taints", "value": taints}]
-        if taints
-        else [{"op": "remove", "path": "/spec/taints"}]
-    )
-    assert list(step.undo.body) == back
+    where, added = ("/spec/taints/1", json.loads(body)) if taints else ("/spec/taints", [json.loads(body)])
+    assert list(step.undo.body) == [{"op": "test", "path": where, "value": added}, {"op": "remove", "path": where}]
     assert step.needs == ("pools_admit_provisioner_pods",)
