@@ -115,10 +115,22 @@ app.steps["consumer"].add(SoftStop)
 class ProbedScheduler(Scheduler):
     """Beat's scheduler that touches the file of the health check at every turn: at least every five seconds, when the
     next checkpoint is due.
+
+    It ends at the turn after the signal that stops beat: Celery's handler closes the scheduler and raises SystemExit,
+    which is lost where redis-py waits for an answer, since redis-py then reads from the connection that it closed.
     """
 
+    _is_closed = False
+
+    def close(self) -> None:
+        """Called once beat is to stop."""
+        super().close()
+        self._is_closed = True
+
     def tick(self, *args: Any, **more: Any) -> float:  # noqa: ANN401 - celery has no types
-        """Sends the messages that are due. Returns the seconds until the next turn."""
+        """Sends the messages that are due. Returns the seconds until the next turn. Raises SystemExit once closed."""
+        if self._is_closed:
+            raise SystemExit(0)
         ALIVE.touch()
         return float(super().tick(*args, **more))
 
