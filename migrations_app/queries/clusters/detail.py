@@ -190,7 +190,12 @@ def _before(moment: str, key: str) -> Q:
         when, last = datetime.fromisoformat(moment), uuid.UUID(key)
     except ValueError:
         return Q()
-    return Q(scanned_at__lt=when) | Q(scanned_at=when, pk__lt=last)
+    return older_than(when, last)
+
+
+def older_than(scanned_at: datetime, snapshot_id: uuid.UUID) -> Q:
+    """Filter for the snapshots that stand after this one in a list of the newest first; those of one moment by id."""
+    return Q(scanned_at__lt=scanned_at) | Q(scanned_at=scanned_at, pk__lt=snapshot_id)
 
 
 def _snapshot(cluster_id: uuid.UUID, snapshot_id: uuid.UUID) -> Snapshot:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from migrations_app.checks.base import Finding, Severity, Status
 from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.scan import Snapshot
-from migrations_app.queries.clusters.detail import report_of
+from migrations_app.queries.clusters.detail import older_than, report_of
 from migrations_app.queries.visibility import visible
 from migrations_app.readiness.report_diff import CheckChange, Direction, NumberChange, TextChange, difference
 
@@ -62,7 +62,7 @@ def snapshot_changes(snapshot_id: uuid.UUID, *, before: uuid.UUID | None = None)
     if after is None:
         raise NotFound("no such snapshot")
     earlier = Snapshot.objects.filter(
-        cluster_id=after.cluster_id, replaced=after.replaced, scanned_at__lt=after.scanned_at
+        older_than(after.scanned_at, after.pk), cluster_id=after.cluster_id, replaced=after.replaced
     )
     chosen = earlier if before is None else earlier.filter(pk=before)
     first = chosen.order_by("-scanned_at", "-pk").first()

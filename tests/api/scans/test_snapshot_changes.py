@@ -58,6 +58,14 @@ def test_since_any_earlier_snapshot(api: Tool) -> None:
     assert api("GET", f"snapshots/{third.pk}/changes").json()["before"] == str(second.pk)
 
 
+def test_snapshots_of_one_moment_follow_each_other_as_in_the_history(api: Tool) -> None:
+    """Those of a sample cluster all say one time."""
+    shop = a_cluster("shop")
+    rows = sorted((a_snapshot(shop, at=hour(1)), a_snapshot(shop, at=hour(1))), key=lambda row: row.pk)
+    assert api("GET", f"snapshots/{rows[1].pk}/changes").json()["before"] == str(rows[0].pk)
+    assert api("GET", f"snapshots/{rows[0].pk}/changes").status_code == 400
+
+
 def test_nothing_changed(api: Tool) -> None:
     shop = a_cluster("shop")
     a_snapshot(shop, at=hour(2))
