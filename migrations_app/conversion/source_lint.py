@@ -40,7 +40,7 @@ def lint_texts(sources: Iterable[tuple[str, bytes | str]], release: Release) -> 
 
     A document without apiVersion and kind counts as Helm values where the name of its file says "values"; of a
     template that cannot be read, what its documents state in plain text is judged. A document that is no object, such
-    as a patch of Kustomize, is passed over.
+    as a patch of Kustomize, is passed over; a plain list of objects is a fault.
     """
     return [
         lint_finding

@@ -5,6 +5,7 @@ are limited, because the text is untrusted.
 """
 
 import codecs
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -207,7 +208,9 @@ class _ManifestReader:
         value = document.composed.value
         if not isinstance(value, dict):
             message = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
-            self._add_fault("bad-type", document.line + document.composed.line, path=(), what=message)
+            path = _path_of_object(value)
+            line = document.composed.line_of(path) if path else document.composed.line
+            self._add_fault("bad-type", document.line + line, path=path, what=message)
         else:
             self._take_value(value, document, item=None, at=())
 
@@ -245,6 +248,17 @@ class _ManifestReader:
         self.faults += faults
         if not faults:
             self.reading.append(Manifest(body, document, item, at))
+
+
+def _path_of_object(value: Plain) -> DocumentPath:
+    """The index of the first object in a plain list, which kubectl does not read; empty if the value holds none, as a
+    JSON patch or a text.
+    """
+    items = value if isinstance(value, list) else ()
+    objects = (
+        index for index, item in enumerate(items) if isinstance(item, dict) and {"apiVersion", "kind"} <= {*item}
+    )
+    return tuple(itertools.islice(objects, 1))
 
 
 def _endless_paths(value: Plain, at: DocumentPath = ()) -> Iterator[DocumentPath]:

@@ -172,8 +172,12 @@ def test_what_a_template_states_in_plain_text_is_judged(
 def test_a_document_that_is_no_object_is_no_manifest(karpdash: Karpdash, tmp_path: Path) -> None:
     (tmp_path / "patch.yaml").write_text("- op: replace\n  path: /spec/weight\n  value: 7\n")
     (tmp_path / "list.yaml").write_text("apiVersion: v1\nkind: List\nitems: [7]\n")
+    (tmp_path / "objects.yaml").write_text("- a\n- {apiVersion: karpenter.sh/v1alpha5, kind: Provisioner}\n")
     assert karpdash("lint", "--to", "1.4.0", tmp_path / "patch.yaml").code == 0
     assert karpdash("lint", "--to", "1.4.0", tmp_path / "list.yaml").code == 1
+    refused = karpdash("lint", "--to", "1.4.0", tmp_path / "objects.yaml")
+    assert refused.code == 1
+    assert "objects.yaml:2: bad-type: the document is a list" in refused.out
 
 
 def test_a_field_of_an_older_generation_in_v1_is_a_finding(
