@@ -52,6 +52,8 @@ def _sentences(step: Step) -> Iterator[str]:
         yield f"  kept by {step.manager}, who would revert it"
     if step.computed_from:
         yield f"  computed from {', '.join(source.target.display_name for source in step.computed_from)}"
+    if step.at_most:
+        yield f"  only while there are at most {', '.join(f'{limit.most} {limit.what}' for limit in step.at_most)}"
     if step.note:
         yield f"  {step.note}"
     if step.after is not None:
