@@ -225,7 +225,7 @@ class PersonTask(ChangeBase, frozen=True, kw_only=True, tag="person"):
 
 class Observation(ChangeBase, frozen=True, kw_only=True, tag="observe"):
     """A command that only reads: it changes nothing and proves nothing. Several programs are piped into each other;
-    `into` is the file that takes what the last one prints."""
+    `into` is the file that takes what the last one prints; the time of the run is added to its name."""
 
     pipe: tuple[tuple[str, ...], ...]
     into: str = ""

@@ -1,5 +1,9 @@
 """What kubectl is told, line by line."""
 
+import subprocess
+
+import pytest
+
 from migrations_app.checks.changes import (
     ChangeTarget,
     NodeTaint,
@@ -101,9 +105,17 @@ def test_taints():
 
 def test_what_only_reads_keeps_its_words():
     pipe = (("kubectl", "get", "crd", "-o", "yaml"), ("karpdash", "convert", "-f", "-"))
-    assert text(Observation(pipe=pipe, into="a file", notes=("Look",))) == (
-        "# Look\nkubectl get crd -o yaml | karpdash convert -f - > 'a file'"
-    )
+    assert text(Observation(pipe=pipe, notes=("Look",))) == "# Look\nkubectl get crd -o yaml | karpdash convert -f -"
+
+
+@pytest.mark.parametrize("name", ["a file", "before.yaml", "a b.tar.gz", ".yaml", "it's $(here).yaml"])
+def test_what_was_saved_is_never_overwritten(name, tmp_path):
+    """As when the same line runs for another cluster, or again once the objects are changed or gone."""
+    line = text(Observation(pipe=(("kubectl", "get", "crd"),), into=name))
+    stubs = "kubectl() { echo $said; }; date() { echo $at; }"
+    script = "\n".join((stubs, "said=kept at=1", line, "said=gone at=2", line))
+    subprocess.run(("/bin/bash", "-e", "-o", "pipefail", "-c", script), cwd=tmp_path, check=True)
+    assert sorted(path.read_text() for path in tmp_path.iterdir()) == ["gone\n", "kept\n"]
 
 
 def test_tasks_of_a_person():
