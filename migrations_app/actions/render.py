@@ -81,6 +81,7 @@ def gate_words(gate: Gate) -> str:
     parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
     parts += ["Karpenter drains no other node"] if gate.no_drains else []
     parts += [f"{gate.delivery.target.display_name} has delivered {gate.delivery.version}"] if gate.delivery else []
+    parts += [f"the pods of {gate.workload.target.display_name} are replaced"] if gate.workload else []
     parts += [f"the controller runs {gate.controller.wanted}"] if gate.controller else []
     if gate.pending_above is not None:
         parts.append(
