@@ -110,13 +110,14 @@ class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
 class ObjectDelete(ChangeBase, frozen=True, kw_only=True, tag="delete"):
     """The deletion of one object. `finalizers` says which finalizer holds it, and until when; empty if none does.
 
-    `alone`: it has to be gone before the next object is deleted.
+    `alone`: it has to be gone before the next object is deleted. `guard` is that of a patch.
     """
 
     target: ChangeTarget
     propagation: Propagation = "background"
     finalizers: str = ""
     alone: bool = False
+    guard: tuple[tuple[str, ...], ...] = ()
 
 
 class ObjectLabels(ChangeBase, frozen=True, kw_only=True, tag="labels"):

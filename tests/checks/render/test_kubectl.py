@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from msgspec.structs import replace
 
 from migrations_app.checks.changes import (
     ChangeTarget,
@@ -101,6 +102,13 @@ def test_taints():
     assert text(NodeTaint(target=node, key="k", effect="NoExecute", removed=True)) == (
         "kubectl taint node n1 k:NoExecute-"
     )
+
+
+def test_a_deletion_that_is_only_right_later_looks_first():
+    guard = (("kubectl", "get", "machines"), ("grep", "-q", "none"))
+    steps = [ObjectDelete(target=pool(name), guard=guard) for name in ("a", "b")]
+    assert text(group(*steps)) == ("kubectl get machines | grep -q none && kubectl delete nodepools.karpenter.sh a b")
+    assert lines(group(steps[0], replace(steps[1], guard=())))[1] == "kubectl delete nodepools.karpenter.sh b"
 
 
 def test_what_only_reads_keeps_its_words():
