@@ -5,6 +5,7 @@ from typing import Literal
 from migrations_app.actions.changes import ActionValue, ObjectTarget
 from migrations_app.actions.controller_gate import ControllerGate, ControllerStatus, controller_reasons
 from migrations_app.actions.delivery_gate import DeliveryGate, DeliveryStatus, delivery_reasons
+from migrations_app.actions.gates.workload_gate import WorkloadGate, WorkloadProgress, workload_reasons
 
 Judgement = Literal["wait", "go", "pause"]
 
@@ -32,6 +33,8 @@ class Gate(ActionValue, frozen=True):
     """The controller runs what was installed: rollout, pods, images, leader."""
     delivery: DeliveryGate | None = None
     """The object of Flux or Argo CD reports that it installed the version."""
+    workload: WorkloadGate | None = None
+    """The pods of the workload are replaced, and no fewer of them are available than before."""
 
 
 class BlockedEviction(ActionValue, frozen=True):
@@ -92,6 +95,8 @@ class ClusterCounters(ActionValue, frozen=True):
     """The controller, where the gate asks for it; None where it does not, or it could not be read."""
     delivery: DeliveryStatus | None = None
     """The delivery, where the gate asks for it; None where it does not, or it could not be read."""
+    workload: WorkloadProgress | None = None
+    """The workload, where the gate asks for it; None where it does not, or it could not be read."""
 
 
 class GateDecision(ActionValue, frozen=True):
@@ -130,6 +135,8 @@ def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> li
         reasons += _none("nodes that Karpenter drains", now.draining_nodes)
     if gate.delivery is not None:
         reasons += delivery_reasons(gate.delivery, now.delivery)
+    if gate.workload is not None:
+        reasons += workload_reasons(gate.workload, now.workload)
     if gate.controller is not None:
         reasons += controller_reasons(gate.controller, now.controller)
     if gate.pending_above is not None:

@@ -51,6 +51,22 @@ class SourceObject(ActionValue, frozen=True):
         return "" if content_digest(read) == self.digest else f"{self.target.display_name} was changed"
 
 
+class ListLimit(ActionValue, frozen=True):
+    """The most objects that one list may hold when a request is sent: those that its preview counted."""
+
+    group: str
+    version: str
+    plural: str
+    what: str
+    """What is counted, as text in the plural, such as `nodes of Provisioner web`."""
+    most: int = 0
+    label_selector: str = ""
+
+    def difference(self, count: int) -> str:
+        """How many more there are than were previewed, as text; empty if there are not more."""
+        return f"{self.what}: {count} now, {self.most} at the preview" if count > self.most else ""
+
+
 _STORED_NAMES = {"preconditions": "rests_on", "postconditions": "brings", "undo_postconditions": "undo_brings"}
 """The names of these fields in stored plans, whose digests cover them."""
 
@@ -80,6 +96,8 @@ class Step(ActionValue, frozen=True, rename=_STORED_NAMES):
     """The tool that manages the object and would revert a direct write: the approver accepts that explicitly."""
     computed_from: tuple[SourceObject, ...] = ()
     """The request is sent only while these objects are unchanged since it was computed."""
+    at_most: tuple[ListLimit, ...] = ()
+    """The request is sent only while these lists hold no more objects than the preview counted: it takes them along."""
     undo_after: Gate | None = None
     """What has to hold after the undo, as `after` does after the change."""
 

@@ -52,6 +52,8 @@ def _sentences(step: Step) -> Iterator[str]:
         yield f"  kept by {step.manager}, who would revert it"
     if step.computed_from:
         yield f"  computed from {', '.join(source.target.display_name for source in step.computed_from)}"
+    if step.at_most:
+        yield f"  only while there are at most {', '.join(f'{limit.most} {limit.what}' for limit in step.at_most)}"
     if step.note:
         yield f"  {step.note}"
     if step.after is not None:
@@ -79,6 +81,7 @@ def gate_words(gate: Gate) -> str:
     parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
     parts += ["Karpenter drains no other node"] if gate.no_drains else []
     parts += [f"{gate.delivery.target.display_name} has delivered {gate.delivery.version}"] if gate.delivery else []
+    parts += [f"the pods of {gate.workload.target.display_name} are replaced"] if gate.workload else []
     parts += [f"the controller runs {gate.controller.wanted}"] if gate.controller else []
     if gate.pending_above is not None:
         parts.append(

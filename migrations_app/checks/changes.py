@@ -110,13 +110,14 @@ class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
 class ObjectDelete(ChangeBase, frozen=True, kw_only=True, tag="delete"):
     """The deletion of one object. `finalizers` says which finalizer holds it, and until when; empty if none does.
 
-    `alone`: it has to be gone before the next object is deleted.
+    `alone`: it has to be gone before the next object is deleted. `guard` is that of a patch.
     """
 
     target: ChangeTarget
     propagation: Propagation = "background"
     finalizers: str = ""
     alone: bool = False
+    guard: tuple[tuple[str, ...], ...] = ()
 
 
 class ObjectLabels(ChangeBase, frozen=True, kw_only=True, tag="labels"):
@@ -225,7 +226,7 @@ class PersonTask(ChangeBase, frozen=True, kw_only=True, tag="person"):
 
 class Observation(ChangeBase, frozen=True, kw_only=True, tag="observe"):
     """A command that only reads: it changes nothing and proves nothing. Several programs are piped into each other;
-    `into` is the file that takes what the last one prints."""
+    `into` is the file that takes what the last one prints; the time of the run is added to its name."""
 
     pipe: tuple[tuple[str, ...], ...]
     into: str = ""

@@ -13,7 +13,6 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import all_hold
-from migrations_app.actions.delivery_gate import DeliveryStatus, delivery_status
 from migrations_app.actions.gate import (
     BlockedEviction,
     ClusterCounters,
@@ -31,6 +30,7 @@ from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed, ReadError
 from migrations_app.execution.controller_status import controller_status
 from migrations_app.execution.interface import Execution, RolloutHalted
+from migrations_app.execution.watched_objects import delivery_seen, workload_seen
 from migrations_app.inventory.facts.controller import ZONE
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.facts.workloads import selects
@@ -169,18 +169,11 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.display_name for target in (gate.gone if gate else ()) if _exists(writer, target)),
         controller=controller_status(writer, gate.controller) if gate and gate.controller else None,
-        delivery=_delivery(writer, gate.delivery.target) if gate and gate.delivery else None,
+        delivery=delivery_seen(writer, gate.delivery.target) if gate and gate.delivery else None,
+        workload=workload_seen(writer, gate.workload.target) if gate and gate.workload else None,
         nodes=marks[:MAX_MARKED],
         nodes_rest=len(marks[MAX_MARKED:]),
     )
-
-
-def _delivery(writer: Writer, target: ObjectTarget) -> DeliveryStatus | None:
-    """The status of the delivery object; None if it could not be read."""
-    try:
-        return delivery_status(writer.read(target))
-    except ReadError:
-        return None
 
 
 def _marks(nodes: list[_WatchedNode]) -> tuple[NodeMark, ...]:

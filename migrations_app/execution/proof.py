@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import msgspec
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
-from migrations_app.actions.conditions import all_hold, fields_digest, value_at
+from migrations_app.actions.conditions import FieldEquals, all_hold, fields_digest, holds, value_at
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion, marks
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput
 from migrations_app.manifests import JsonMap
 
+MAX_NAMED = 5
 LATER = "rests on what an earlier step brings, so no dry run can prove it now"
 
 
@@ -82,7 +83,8 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
     2. Tie the step to it: store the digest of the fields that the step depends on.
     3. Dry-run the request, unless it depends on an earlier step; then its doubt is recorded.
 
-    Raises InvalidInput `refused` if the server would refuse a step that does not depend on an earlier one.
+    Raises InvalidInput for a step that does not depend on an earlier one: `refused` if the server would refuse it,
+    `stored_otherwise` if it would store other values.
     """
     read: dict[ObjectTarget, JsonMap] = {}
     tied, doubts, diffs = [], {}, {}
@@ -150,6 +152,8 @@ def _dry_run(writer: Writer, step: Step, *, document: JsonMap | None, doubts: di
     result = writer.dry_run(change, ObjectVersion.of(document), own=marks("preview", "preview"))
     if result.done:
         # The answer to a deletion is a Status, or the object with a deletion time: no object will be stored.
+        if change.verb != "delete":
+            _refuse_other_result(step, result.object)
         return None if change.verb == "delete" else result.object
     if _unsupported(result):
         doubts[step.id] = f"not provable: {result.message}"
@@ -157,6 +161,22 @@ def _dry_run(writer: Writer, step: Step, *, document: JsonMap | None, doubts: di
     if result.conflicts:
         raise InvalidInput(f"{step.title}: fields are owned by {', '.join(result.conflicts)}", code="field_conflict")
     raise InvalidInput(f"{step.title}: {result.message or result.reason} (HTTP {result.status})", code="refused")
+
+
+def _refuse_other_result(step: Step, stored: JsonMap | None) -> None:
+    """Raises InvalidInput `stored_otherwise` if the server would not store what the step is to bring: the request would
+    be sent, and the rollout would halt behind it. The status, which controllers write, is not compared, nor is what is
+    taken out: the server may have a default for it.
+    """
+    sets = (one for one in step.postconditions if isinstance(one, FieldEquals) and one.value is not None)
+    unmet = [one.field for one in sets if one.field[0] != "status" and not holds(one, stored)]
+    if stored is not None and unmet:
+        fields = ", ".join(".".join(field) for field in unmet[:MAX_NAMED])
+        more = f" and {len(unmet) - MAX_NAMED} more fields" if len(unmet) > MAX_NAMED else ""
+        words = "its CRD lacks the field, or an admission webhook changes it"
+        raise InvalidInput(
+            f"{step.title}: the API server would store {fields}{more} in another way: {words}", code="stored_otherwise"
+        )
 
 
 def _unsupported(result: WriteResult) -> bool:

@@ -22,6 +22,7 @@ from migrations_app.execution.interface import (
     LeaseLost,
     RolloutHalted,
 )
+from migrations_app.execution.list_limits import list_difference
 from migrations_app.manifests import JsonMap
 
 
@@ -68,7 +69,7 @@ def make_request(work: Execution, writer: Writer, *, position: Position) -> bool
     2. Store the baseline of the batch, and read the object.
     3. If it already has the step's result, record that without a request.
     4. If a person skips it, skip the step. If the object, or one that the request was computed from, changed since
-       the preview, skip the step or halt.
+       the preview, or more objects would go with it, skip the step or halt.
     5. Renew the lease if it is shorter than the request's deadline, commit the intent, and send the request once.
     6. Commit the outcome (A21).
 
@@ -87,7 +88,7 @@ def make_request(work: Execution, writer: Writer, *, position: Position) -> bool
     if words := work.skip_asked(step):
         work.record_skipped(step, verb=SKIP, reason=words)
         return True
-    if why := _object_difference(step, read) or _source_difference(step, writer):
+    if why := _object_difference(step, read) or _source_difference(step, writer) or list_difference(step, writer):
         return _skip_or_halt(work, step, why=why)
     _refuse_endless(work, position)
     return _send_request(work, writer, position=position, object_version=ObjectVersion.of(read))

@@ -63,6 +63,7 @@ CAUSES: dict[str, str] = {
     "changed_by_other": _("An object was changed externally while an outcome was unknown."),
     "gate": _("Health gate timed out."),
     "not_verified": _("The cluster does not show the expected result of a step."),
+    "stored_otherwise": _("The API server would store other values than the plan sends."),
     "unreachable": _("The cluster did not answer."),
     "other_cluster": _("Cluster identity mismatch."),
     "strange_plan": _("The plan is not the one that was approved."),

@@ -12,6 +12,7 @@ from tests.acceptance.planting import Fault, names
 from tests.acceptance.proofs import (
     ALONE,
     FAILS,
+    GUARDED,
     NEWER_KUBECTL,
     ON_SERVER,
     PROVEN,
@@ -149,5 +150,5 @@ def test_most_causes_that_have_a_change_are_proven() -> None:
 
 def test_what_kubectl_alone_clears_is_run_on_a_server() -> None:
     assert {fault.of for fault in FAULTS if by_kubectl_alone(fault)} == {
-        *ON_SERVER, *ALONE, *NEWER_KUBECTL, *UNSEEN_THERE,
+        *ON_SERVER, *ALONE, *GUARDED, *NEWER_KUBECTL, *UNSEEN_THERE,
     }  # fmt: skip

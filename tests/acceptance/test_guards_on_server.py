@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from migrations_app.checks.remedies.commands import none_left
 from migrations_app.checks.remedies.stored_versions import all_rewritten, only_v1_stored
 from migrations_app.checks.render.lines import piped
 from migrations_app.karpenter.kinds import EC2_NODE_CLASS, NODE_POOL
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.own_objects import CLASS, POOL
+from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Document, Plant, cut, every, put, without
+from tests.acceptance.proofs import GUARDED, finding_of, lines_of
 from tests.acceptance.real_clusters import load, run
 from tests.deploy.helm import Helm
 from tests.servers.apiserver import ApiServer
@@ -54,3 +57,33 @@ def test_a_patch_waits_for_what_has_to_be_seen_first(clean_apiserver: ApiServer,
     assert made(only_v1_stored(CLASSES))
     assert not made(only_v1_stored(POOLS))
     assert not made(only_v1_stored("nosuchkind.karpenter.sh"))
+
+
+def test_a_provisioner_is_deleted_only_once_no_machine_is_left(
+    clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path
+) -> None:
+    """Deleting it earlier drains all of its nodes at once."""
+    (fault,) = (one for one in FAULTS if one.of in GUARDED)
+    documents = objects(find(fault.on))
+    fault.plant(documents)
+    load(clean_apiserver, documents)
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
+    kubeconfig.chmod(0o600)
+    (lines,) = lines_of(finding_of(fault))
+    machines, provisioners = (f"/apis/karpenter.sh/v1alpha5/{plural}" for plural in ("machines", "provisioners"))
+
+    def left() -> tuple[int, int, int]:
+        """The exit code of the lines, and how many Machines and Provisioners there are then."""
+        code = run(lines, kubectl=kubectl, kubeconfig=kubeconfig).returncode
+        return code, *(len(clean_apiserver.admin.items(path)) for path in (machines, provisioners))
+
+    assert left() == (1, 1, 1)
+    for machine in clean_apiserver.admin.items(machines):
+        path = clean_apiserver.admin.path_of(machine)
+        clean_apiserver.admin.patch(path, {"metadata": {"finalizers": None}})
+        clean_apiserver.admin.request("DELETE", path)
+    assert left() == (0, 0, 0)
+    for kind in ("nosuchkind.karpenter.sh", "machines.karpenter.sh"):  # only the server's own word counts
+        done = run(f"{piped(none_left(kind))} && echo none || true", kubectl=kubectl, kubeconfig=kubeconfig)
+        assert done.stdout == ("none\n" if kind == "machines.karpenter.sh" else "")

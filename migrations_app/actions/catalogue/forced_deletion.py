@@ -2,20 +2,25 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import delete_step
-from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.plan import Forecast, ListLimit, Step
 from migrations_app.actions.targets import new_nodes, nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
 from migrations_app.actions.targets.pools import reverting_tool
+from migrations_app.actions.targets.successors import source_of
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
-from migrations_app.karpenter import kinds
+from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.releases import serves
 
 GATE_SECONDS = 3600
+LONGEST_LABEL_VALUE = 63
+PRECONDITIONS = (("spec",),)
 IRREVERSIBLE = "nothing undoes this: the object, its claims and its nodes are gone"
 
 action = Action(
@@ -27,7 +32,10 @@ action = Action(
     parts=("provisioners", "nodepools", "nodes", "machines", "nodeclaims", "pods", "controller_pods"),
     may=(
         RbacNeed(verb="delete", group=kinds.PROVISIONER.group, plural=kinds.PROVISIONER.plural),
-        RbacNeed(verb="delete", group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural),
+        *(
+            RbacNeed(verb=verb, group=kinds.NODE_POOL.group, plural=kinds.NODE_POOL.plural)
+            for verb in ("delete", "get")
+        ),
     ),
     parameters=(
         Parameter("provisioners", "Provisioners to delete", False, of="provisioners", many=True),
@@ -51,10 +59,12 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     )
     for old_pool in chosen:
         old_nodes = _nodes_of(context.inventory, old_pool)
+        step = _delete(context, old_pool, many=len(old_nodes))
         if old_nodes:
             _refuse_unserved(context, old_pool)
-            _refuse_without_successor(context.inventory, old_pool, chosen=chosen)
-        yield _delete(context, old_pool, many=len(old_nodes))
+            successor = pools.successor_pool(context.inventory, old_pool, without=chosen)
+            step = msgspec.structs.replace(step, computed_from=(source_of(context.inventory, successor),))
+        yield step
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[OldPool, ...]:
@@ -90,27 +100,35 @@ def _refuse_unserved(context: PlanningContext, old_pool: OldPool) -> None:
         raise Unavailable(words, code="wrong_release")
 
 
-def _refuse_without_successor(inventory: Inventory, old_pool: OldPool, *, chosen: tuple[OldPool, ...]) -> None:
-    if isinstance(old_pool, Provisioner):
-        pools.refuse_without_successor(inventory, [old_pool])
-        return
-    others = [pool for pool in pools.living_pools(inventory) if pool not in chosen and pools.is_ready(pool)]
-    if not others:
-        raise Unavailable(f"no other NodePool is ready for the pods of {old_pool.name}", code="no_successor")
-
-
 def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
     row = kinds.PROVISIONER if isinstance(old_pool, Provisioner) else kinds.NODE_POOL
     target = pools.target_of(row, old_pool, version=pools.served_version(context.inventory, row.plural))
     return delete_step(
         target,
         foreground=True,
+        preconditions=PRECONDITIONS,
         title=f"Delete {target.display_name} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
         manager=reverting_tool(old_pool.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
         note=pools.joined(IRREVERSIBLE, pools.source_note(old_pool.metadata)),
+        at_most=tuple(_node_limits(context.inventory, old_pool)),
     )
+
+
+def _node_limits(inventory: Inventory, old_pool: OldPool) -> Iterator[ListLimit]:
+    """The limit of the nodes that go with the pool, which may have launched more since. A name that is too long for the
+    label of a node has none.
+    """
+    is_alpha, row = isinstance(old_pool, Provisioner), kinds.NODE
+    own, other = (labels.PROVISIONER_NAME, labels.NODEPOOL) if is_alpha else (labels.NODEPOOL, labels.PROVISIONER_NAME)
+    having = (node.metadata for node in inventory.nodes.items if node.metadata.label(own) == old_pool.name)
+    if len(old_pool.name) <= LONGEST_LABEL_VALUE:
+        yield ListLimit(
+            group=row.group, version=row.versions[0], plural=row.plural,
+            label_selector=f"{own}={old_pool.name},!{other}", most=sum(node.label(other) is None for node in having),
+            what=f"nodes of {'Provisioner' if is_alpha else 'NodePool'} {old_pool.name}",
+        )  # fmt: skip
 
 
 @action.forecasts

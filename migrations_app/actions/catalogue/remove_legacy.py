@@ -7,12 +7,13 @@ import msgspec
 from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget, Risk, creation, deletion
 from migrations_app.actions.conditions import Deleted, Exists, Field
-from migrations_app.actions.plan import Forecast, Step
+from migrations_app.actions.plan import Forecast, ListLimit, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, crd_target, find_crd, kind_need, object_target
 from migrations_app.actions.targets.pools import (
     machines_of,
     nodes_of,
     reverting_tool,
+    served_version,
     templates_used,
     without_successor,
 )
@@ -124,8 +125,12 @@ def _delete_crd(context: PlanningContext, kind: Kind) -> Step:
     crd = find_crd(context.inventory, kind.crd_name)
     uid, preconditions = (crd.metadata.uid or "") if crd else "", (("spec", "versions"), ("status", "storedVersions"))
     step = _delete(context, crd_target(kind.crd_name), uid=uid, preconditions=preconditions, risk="destructive")
-    note = f"No {kind.kind} is left. A {kind.kind} made until then would be deleted with it."
-    return msgspec.structs.replace(step, manager=reverting_tool(crd.metadata) if crd else "", note=note)
+    note = f"No {kind.kind} is left. If one is made until then, the rollout pauses before this step."
+    version = served_version(context.inventory, PARTS[kind]) or kind.versions[0]
+    none_left = ListLimit(group=kind.group, version=version, plural=kind.plural, what=f"objects of {kind.crd_name}")
+    return msgspec.structs.replace(
+        step, manager=reverting_tool(crd.metadata) if crd else "", note=note, at_most=(none_left,)
+    )
 
 
 def _delete(

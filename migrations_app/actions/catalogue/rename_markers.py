@@ -6,7 +6,6 @@ from typing import NamedTuple
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import value_at
-from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import between, patch_step, set_at
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools, workloads
@@ -103,12 +102,13 @@ def _renamed(target: ObjectTarget, read: JsonMap, *, renaming: Renaming, paramet
 
 
 def _step(target: ObjectTarget, read: JsonMap, *, patch: JsonMap, restart: workloads.Restart) -> Step:
-    metadata = workloads.metadata_of(read)
+    metadata, gate = workloads.metadata_of(read), workloads.rollout_gate(target, read, restart=restart)
     return patch_step(
         workloads.with_uid(target, read), read, patch=patch, manager=reverting_tool(metadata),
         title=f"Rename retired keys in the pod template of {target.display_name}: {restart.note}",
         risk="medium" if restart.pods else "low",
-        after=Gate(pending_above=0) if restart.pods else None,
+        after=gate,
+        undo_after=gate,
         note=pools.joined(restart.note, "taken back, the same again" * bool(restart.pods), pools.source_note(metadata)),
     )  # fmt: skip
 

@@ -160,6 +160,21 @@ def without_successor(inventory: Inventory, old: Provisioner) -> str:
     return f"no NodePool replaces Provisioner {old.name}: {reason}"
 
 
+def successor_pool(inventory: Inventory, old: Provisioner | NodePool, *, without: Collection[object] = ()) -> NodePool:
+    """The ready NodePool that takes over the pods of the pool, the one of its name first; none of those in `without`.
+
+    Raises Unavailable if there is none.
+    """
+    others = sorted(
+        (pool for pool in living_pools(inventory) if pool not in without), key=lambda pool: pool.name != old.name
+    )
+    for pool in others:
+        if is_ready(pool) if isinstance(old, NodePool) else not _obstacle(old, pool):
+            return pool
+    words = without_successor(inventory, old) if isinstance(old, Provisioner) else ""
+    raise Unavailable(words or f"no other NodePool is ready for the pods of {old.name}", code="no_successor")
+
+
 def _obstacle(old: Provisioner, pool: NodePool) -> str:
     if not is_ready(pool):
         return f"NodePool {pool.name} is not ready"

@@ -7,6 +7,7 @@ from migrations_app.actions.plan import SourceObject
 from migrations_app.actions.targets.pools import CLASSES, POOLS, Successor, class_of, name_of, object_of, target_of
 from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter import kinds
 from migrations_app.manifests import JsonMap
 
@@ -20,6 +21,12 @@ def sources_of(inventory: Inventory, successor: Successor) -> tuple[SourceObject
     return tuple(
         _source(inventory, tree) for tree in (own, *(other for other in others if _class_named(other) == own_class))
     )
+
+
+def source_of(inventory: Inventory, pool: NodePool) -> SourceObject:
+    """The NodePool as read, for a step that rests on its content."""
+    named = (kinds.NODE_POOL.kind, pool.name)
+    return _source(inventory, next(tree for tree in convertible(inventory) if (tree["kind"], name_of(tree)) == named))
 
 
 def _class_named(tree: JsonMap) -> str:

@@ -12,6 +12,8 @@ import msgspec
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Field, value_at
+from migrations_app.actions.gate import Gate
+from migrations_app.actions.gates.workload_gate import WorkloadGate, workload_progress
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted
 from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, mark_mentions, placement_mentions
@@ -23,6 +25,8 @@ from migrations_app.manifests import JsonMap
 OLD_MARKS = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE)
 OLD, NEW = labels.PROVISIONER_NAME, labels.NODEPOOL
 NAMING, AVOIDING = ("In", "NotIn"), ("NotIn", "DoesNotExist")
+LEAST_SECONDS, SECONDS_A_POD = 900, 60
+"""How long the replacement of a workload's pods may take."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -145,11 +149,14 @@ ROLLOUT = kinds.ARGO_ROLLOUT.kind
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The effect of a changed template: number of restarting pods, and a note; `held` if it cannot be changed."""
+    """The effect of a changed template: number of restarting pods, and a note; `held` if it cannot be changed, `later`
+    if the pods restart only once somebody resumes the workload.
+    """
 
     pods: int
     note: str
     held: bool = False
+    later: bool = False
 
 
 def target_of(inventory: Inventory, *, kind: str, namespace: str, name: str) -> ObjectTarget | None:
@@ -196,10 +203,21 @@ def restart(target: ObjectTarget, read: JsonMap) -> Restart:
     if value_at(read, ("spec", "updateStrategy", "type")) == "OnDelete":
         return Restart(0, f"{pods} stay as they are until deleted")
     if value_at(read, ("spec", "paused")) is True:
-        return Restart(many, f"restarts {pods} once it is resumed")
+        return Restart(many, f"restarts {pods} once it is resumed", later=True)
     if value_at(read, ("spec", "strategy", "type")) == "Recreate":
         return Restart(many, f"stops {pods} at once and starts them again")
     return Restart(many, f"restarts {pods} one after the other")
+
+
+def rollout_gate(target: ObjectTarget, read: JsonMap, *, restart: Restart) -> Gate | None:
+    """The gate before the next workload: the pods of this one are replaced, unless it is paused. None without a
+    restart.
+    """
+    if not restart.pods or restart.later:
+        return Gate(pending_above=0) if restart.pods else None
+    before = workload_progress(target.kind, read)
+    workload = WorkloadGate(target=with_uid(target, read), available=min(before.available, restart.pods))
+    return Gate(workload=workload, pending_above=0, seconds=max(LEAST_SECONDS, SECONDS_A_POD * restart.pods))
 
 
 def _job_restart(read: JsonMap) -> Restart:

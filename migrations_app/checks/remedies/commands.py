@@ -6,7 +6,7 @@ Also grants missing Kubernetes permissions to the controller.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -53,6 +53,7 @@ FIRST: dict[Manager, RemedyTool] = {
 }
 NAMES_SHOWN = 20
 Needs = tuple[str, ...]
+Guard = tuple[tuple[str, ...], ...]
 _TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
 """Text that Helm's --set reads as a boolean or a number."""
 
@@ -237,21 +238,28 @@ def deletion_remedies(
     when: ChangeTime = "after",
     needs: Needs = (),
     by: Managed | None = None,
+    guard: Callable[[NamedObject], Guard] = lambda _item: (),
 ) -> tuple[Remedy, ...]:
     """Remedies that delete these objects: first from their source, if a tool would recreate them. The name in `target`
     is replaced by that of each object; `first` is a note before the commands; `by` is the tool that manages them if
-    their metadata does not show it."""
+    their metadata does not show it; `guard` is what has to succeed right before the deletion of an object."""
     by = by or next((item for item in map(managed, (item.metadata for item in objects)) if item.by != "hand"), BY_HAND)
     listed = words(item.name for item in objects[:NAMES_SHOWN]) + (" ..." if len(objects) > NAMES_SHOWN else "")
     steps = (
         ObjectDelete(
             target=replace(target, name=item.name), when=when, needs=needs, done=f"{target.kind} {item.name} is gone",
-            final="the object is deleted; its source or a backup recreates it",
+            final="the object is deleted; its source or a backup recreates it", guard=guard(item),
         )
         for item in objects
     )  # fmt: skip
     task = f"take {target.resource or target.kind.lower()} {listed} out"
     return remedies_of(group(*steps, what=task, notes=(first,) if first else ()), by)
+
+
+def none_left(resource: str) -> Guard:
+    """A pipe that succeeds only if the API server answers that no object of the kind exists."""
+    every = ("kubectl", "get", resource, "-o", "jsonpath={.kind}{.items[*].metadata.name}")
+    return every, ("grep", "-qx", "List")
 
 
 def with_cluster_commands(remedies: Sequence[Remedy], cluster_change: Change) -> tuple[Remedy, ...]:

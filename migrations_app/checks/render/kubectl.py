@@ -98,7 +98,7 @@ def _group_key(step: Change) -> Hashable | None:
     """A key that is equal for changes that can share a command; None for changes that cannot."""
     match step:
         case ObjectDelete():
-            return "delete", _without_name(step.target), step.propagation, step.alone, step.notes
+            return "delete", _without_name(step.target), step.propagation, step.alone, step.guard, step.notes
         case ObjectLabels() | ObjectAnnotations():
             guard = step.guard if isinstance(step, ObjectAnnotations) else ()
             marks = tuple(sorted(step.given.items())), step.removed
@@ -132,7 +132,7 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
             yield "  | kubectl apply -f -"
         case ObjectDelete():
             cascade = f" --cascade={first.propagation}" if first.propagation != "background" else ""
-            yield f"{_command_head('delete', first.target, names=_names(steps))}{cascade}"
+            yield f"{_guarded(first.guard)}{_command_head('delete', first.target, names=_names(steps))}{cascade}"
         case ObjectLabels() | ObjectAnnotations():
             verb = "label" if isinstance(first, ObjectLabels) else "annotate"
             guard = _guarded(first.guard) if isinstance(first, ObjectAnnotations) else ""

@@ -1,6 +1,7 @@
 """Shell lines that belong to no single tool: comments, read-only commands, files and tasks for a person."""
 
 from collections.abc import Iterable
+from pathlib import PurePosixPath
 
 from migrations_app.checks.changes import Observation, PersonTask
 from migrations_app.checks.shell import note, quoted, word
@@ -13,7 +14,16 @@ def comments(notes: Iterable[str]) -> list[str]:
 
 def observed(change: Observation) -> str:
     """The read-only command, and the file for its output."""
-    return f"{piped(change.pipe)} > {quoted(change.into)}" if change.into else piped(change.pipe)
+    return f"{piped(change.pipe)} > {_new_file(change.into)}" if change.into else piped(change.pipe)
+
+
+def _new_file(name: str) -> str:
+    """The name of the file with the time of the run: the same line for another cluster, or run again once the objects
+    are changed or gone, overwrites nothing that was saved.
+    """
+    path = PurePosixPath(name)
+    ending = quoted(path.suffix) if path.suffix else ""
+    return f'{quoted(name.removesuffix(path.suffix))}-"$(date -u +%Y%m%dT%H%M%SZ)"{ending}'
 
 
 def piped(pipe: Iterable[tuple[str, ...]]) -> str:

@@ -151,6 +151,66 @@ def test_it_asks_for_no_more_than_it_says():
     assert (len(steps), asks_too_much(ACTION, steps)) == (2, set())
 
 
+def test_it_rests_on_the_pool_on_its_successor_and_on_the_number_of_nodes():  # A02
+    others = (a_pool(name="api", version="v1beta1"), a_provisioner(name="other"))
+    (step,) = steps_of(ACTION, a_scene(alpha(*others, POOL)), provisioners=["web"])
+    assert [one.target.display_name for one in step.computed_from] == ["NodePool web"]
+    (limit,) = step.at_most
+    selector = "karpenter.sh/provisioner-name=web,!karpenter.sh/nodepool"
+    assert (limit.plural, limit.most, limit.what, limit.label_selector) == (
+        "nodes", 2, "nodes of Provisioner web", selector,
+    )  # fmt: skip
+    (step,) = steps_of(ACTION, a_scene(current(a_pool(name="api"))), nodepools=["web"])
+    assert [one.target.display_name for one in step.computed_from] == ["NodePool api"]
+    assert step.at_most[0].label_selector == "karpenter.sh/nodepool=web,!karpenter.sh/provisioner-name"
+    assert step.at_most[0].most == 1
+
+
+def test_a_pool_that_is_deleted_with_it_takes_no_pods_over():
+    both = {"provisioners": ["web"], "nodepools": ["web"]}
+    assert refused(alpha(POOL), **both)[0] == "no_successor"
+
+
+OLD_POOL = "/apis/karpenter.sh/v1alpha5/provisioners/web"
+CHANGED_SINCE = {
+    "its successor goes": "NodePool web is gone since the preview, and the request was computed from it: "
+    "make a new preview",
+    "it has more nodes": "nodes of Provisioner web: 2 now, 1 at the preview; make a new preview",
+    "its spec is another": "Provisioner web was changed since the preview",
+}
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("what", CHANGED_SINCE)
+def test_what_changed_since_the_preview_stops_it_on_the_real_server(server, what):  # A17, R21
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10")
+    put(server, a_provisioner(), POOL, *machine(OLD, template="default"))
+    row = previewed(registered(server), ACTION, provisioners=["web"])
+    if what == "its successor goes":
+        gone(server, server.admin.path_of(POOL))
+    elif what == "it has more nodes":
+        put(server, *machine(OTHER, template="default"))
+    else:
+        server.admin.patch(OLD_POOL, {"spec": {"weight": 7}})
+    done = carried_out(row)
+    assert (done.state, done.cause_code, done.cause, applied(done)) == ("paused", "changed", CHANGED_SINCE[what], [])
+    assert "deletionTimestamp" not in server.admin.get(OLD_POOL)["metadata"]
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_fewer_nodes_than_were_previewed_do_not_stop_it_on_the_real_server(server):
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10")
+    put(server, a_provisioner(), POOL, *machine(OLD, template="default"), *machine(OTHER, template="default"))
+    row = previewed(registered(server), ACTION, provisioners=["web"])
+    gone(server, f"/api/v1/nodes/{OTHER.node}")
+    done = carried_out(row, between=lambda: gone(server, OLD_POOL))
+    assert (done.state, done.cause, applied(done)) == ("succeeded", "", ["s001"])
+
+
 @pytest.mark.apiserver
 @pytest.mark.django_db(transaction=True)
 def test_on_the_real_server(server):  # A17, A27, A31
@@ -159,8 +219,7 @@ def test_on_the_real_server(server):  # A17, A27, A31
     put(server, a_provisioner(), POOL, *machine(OLD, template="default"))
     row = previewed(registered(server), ACTION, provisioners=["web"])
     assert (row.state, row.cause, plan_of(row).risk, plan_of(row).forecast.nodes) == ("previewed", "", "destructive", 1)
-    old = "/apis/karpenter.sh/v1alpha5/provisioners/web"
-    assert "deletionTimestamp" not in server.admin.get(old)["metadata"]
-    done = carried_out(row, between=lambda: gone(server, old))  # what the garbage collector does
+    assert "deletionTimestamp" not in server.admin.get(OLD_POOL)["metadata"]
+    done = carried_out(row, between=lambda: gone(server, OLD_POOL))  # what the garbage collector does
     assert (done.state, done.cause, applied(done)) == ("succeeded", "", ["s001"])
-    assert (server.admin.request("GET", old).status, taken_back(done)) == (404, [])
+    assert (server.admin.request("GET", OLD_POOL).status, taken_back(done)) == (404, [])

@@ -12,6 +12,7 @@ from tests.actions.scenes import a_scene, asks_too_much, bodies, steps_of
 from tests.actions.whole_rollouts import done, lasting, roll_back
 from tests.builders.clusters import a_cluster
 from tests.builders.pools import AUTO_MODE, GONE, REFERENCE, a_pool, a_provisioner
+from tests.servers import crds
 
 NAME = "hold_disruption"
 BARE = {"spec.disruption.budgets": GONE}
@@ -152,3 +153,38 @@ def test_on_a_real_server_what_others_changed_is_left_and_told(server):  # A35
         [{"nodes": "3"}], None,
     )  # fmt: skip
     assert lasting(server.admin.get(server.admin.path_of(mine))) == lasting(mine)
+
+
+PRUNING = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                "disruption": {"type": "object", "properties": {"consolidationPolicy": {"type": "string"}}},
+            },
+        }
+    },
+}
+"""The CRD of a release that knows no budgets, such as that of 0.32 under a later controller."""
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_a_field_that_the_server_would_drop_is_told_at_the_preview_on_the_real_server(server):  # A27
+    definitions = crds.documents("alpha_and_beta")
+    for version in next(one for one in definitions if one["metadata"]["name"] == "nodepools.karpenter.sh")["spec"][
+        "versions"
+    ]:
+        version["schema"] = {"openAPIV3Schema": PRUNING}
+    server.load_documents(definitions)
+    installed(server, "0.34.11")
+    (pool,) = put(server, a_pool(version="v1beta1"))
+    row = previewed(registered(server), NAME)
+    words = (
+        "Hold Karpenter's own disruption of NodePool web: the API server would store spec.disruption.budgets in "
+        "another way: its CRD lacks the field, or an admission webhook changes it"
+    )
+    assert (row.state, row.cause_code, row.cause) == ("expired", "stored_otherwise", words)
+    assert server.admin.get(server.admin.path_of(pool)) == pool

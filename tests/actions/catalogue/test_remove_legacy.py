@@ -5,7 +5,7 @@ import pytest
 from migrations_app.actions.base import Unavailable
 from migrations_app.karpenter import kinds
 from migrations_app.use_cases.rollouts.backups import diffs_of
-from tests.actions.on_server import installed, put, registered
+from tests.actions.on_server import carried_out, installed, previewed, put, registered
 from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
 from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, sent
 from tests.builders.clusters import a_cluster, helm_crds
@@ -129,3 +129,18 @@ def test_on_a_real_server_objects_go_before_their_crds_and_all_come_back(server)
     assert len(server.admin.items(CRDS)) == 6
     after = [lasting(server.admin.get(path)) for path in paths]
     assert [one["spec"] for one in after] == [one["spec"] for one in before]
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_a_crd_does_not_take_an_object_along_that_came_after_the_preview_on_the_real_server(server):  # A17, R21
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.33.10")
+    row = previewed(registered(server), ACTION)
+    (found,) = put(server, *OBJECTS[:1])  # as a delivery that applies an old source
+    done_row = carried_out(row)
+    crd = f"{found['kind'].lower()}s.karpenter.sh"
+    words = f"objects of {crd}: 1 now, 0 at the preview; make a new preview"
+    assert (done_row.state, done_row.cause_code, done_row.cause) == ("paused", "changed", words)
+    assert server.admin.get(server.admin.path_of(found))["metadata"]["uid"] == found["metadata"]["uid"]
+    assert crd in [one["metadata"]["name"] for one in server.admin.items(CRDS)]

@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from migrations_app.actions.base import Unavailable
+from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import FieldEquals
 from migrations_app.actions.gate import Gate
+from migrations_app.actions.gates.workload_gate import WorkloadGate
+from migrations_app.actions.targets import workloads
 from migrations_app.errors import InvalidInput
 from migrations_app.samples.karpenter_objects import claim
 from migrations_app.samples.kubernetes_objects import containers, template, workload
@@ -54,6 +57,12 @@ def planned(*docs, version="0.32.10", read=(), **parameters):
     return steps_of(ACTION, scene, **parameters)
 
 
+def waits_for(doc, *, pods: int, available: int = 0) -> Gate:
+    kind, meta = doc["kind"], doc["metadata"]
+    target = ObjectTarget("apps", "v1", f"{kind.lower()}s", kind, meta["name"], namespace="shop", uid=meta["uid"])
+    return Gate(workload=WorkloadGate(target=target, available=available), pending_above=0, seconds=max(900, 60 * pods))
+
+
 def left(*docs, **parameters):
     return forecast_of(ACTION, a_scene(cluster(*docs), *docs), **parameters)
 
@@ -73,7 +82,7 @@ def test_a_mark_of_a_template_gets_its_successor_beside_it():  # WL-03
     )
     assert step.undo.body == {"spec": {"template": {"metadata": {"annotations": dict.fromkeys(DISRUPT)}}}}
     assert (step.risk, step.after, step.change.target.uid) == (
-        "medium", Gate(pending_above=0), made()["metadata"]["uid"],
+        "medium", waits_for(made(), pods=3), made()["metadata"]["uid"],
     )  # fmt: skip
 
 
@@ -108,6 +117,7 @@ def test_a_pool_of_another_name_has_to_be_chosen():
 
 
 RECREATE = {"spec.strategy": {"type": "Recreate"}}
+PAUSED = {"spec.paused": True}
 ON_DELETE = {"spec.updateStrategy": {"type": "OnDelete"}}
 
 
@@ -116,7 +126,7 @@ ON_DELETE = {"spec.updateStrategy": {"type": "OnDelete"}}
     [
         (made(replicas=1, **SELECTS), "restarts 1 pod one after the other", 1),
         (changed(made(**SELECTS), RECREATE), "stops 3 pods at once and starts them again", 3),
-        (changed(made(**SELECTS), {"spec.paused": True}), "restarts 3 pods once it is resumed", 3),
+        (changed(made(**SELECTS), PAUSED), "restarts 3 pods once it is resumed", 3),
         (made("StatefulSet", **SELECTS), "restarts 3 pods one after the other", 3),
         (changed(made("DaemonSet", **SELECTS), ON_DELETE), "3 pods stay as they are until deleted", 0),
         (made("DaemonSet", replicas=7, **SELECTS), "restarts 7 pods one after the other", 7),
@@ -129,6 +139,14 @@ def test_each_step_says_which_pods_restart(doc, note, pods_restarting):
     assert step.title.endswith(f": {note}")
     assert (step.after is not None, step.risk) == (bool(pods_restarting), "medium" if pods_restarting else "low")
     assert left(doc).pods == pods_restarting
+
+
+def test_pods_that_were_not_available_and_a_paused_workload_are_not_waited_for():
+    halfway = changed(made(replicas=20, **SELECTS), {"status.availableReplicas": 15})
+    (step,) = planned(halfway)
+    assert step.after == step.undo_after == waits_for(halfway, pods=20, available=15)
+    (step,) = planned(changed(made(**SELECTS), PAUSED))
+    assert step.after == Gate(pending_above=0)
 
 
 def test_a_cronjob_is_changed_where_its_template_lies():
@@ -240,12 +258,80 @@ def test_on_the_real_server(server):  # A17, A27, A35, WL-01, WL-03
     row = previewed(registered(server), ACTION)
     assert (row.state, row.cause, len(plan_of(row).steps)) == ("previewed", "", 3)
     assert [server.admin.get(path)["spec"] for path in paths] == before
-    done = carried_out(row)
+    done = carried_out(row, between=lambda: settled(server, paths))
     assert (done.state, done.cause, applied(done)) == ("succeeded", "", ["s001", "s002", "s003"])
     pod = server.admin.get(paths[0])["spec"]["template"]
     assert (pod["metadata"]["annotations"], pod["spec"]["nodeSelector"]) == (EVICT | DISRUPT, {NEW_KEY: "web"})
     assert taken_back(done) == ["s003", "s002", "s001"]
     assert [server.admin.get(path)["spec"] for path in paths] == before
+
+
+def settled(server, paths) -> None:
+    """What the controllers of these workloads report once all of their pods are replaced."""
+    for path in paths:
+        found = server.admin.get(path)
+        counts = {"Deployment": DEPLOYED, "DaemonSet": ON_EVERY_NODE}.get(found["kind"])
+        if counts:
+            status = counts | {"observedGeneration": found["metadata"]["generation"]}
+            server.admin.patch(f"{path}/status", {"status": status})
+
+
+DEPLOYED = {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 3}
+ON_EVERY_NODE = {
+    "desiredNumberScheduled": 2, "currentNumberScheduled": 2, "updatedNumberScheduled": 2, "numberMisscheduled": 0,
+    "numberReady": 2, "numberAvailable": 2,
+}  # fmt: skip
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_no_two_workloads_restart_at_the_same_time_on_the_real_server(server):  # A24, R24
+    server.load_crds("beta")
+    installed(server, "0.37.8")
+    server.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    put(server, a_pool(version="v1beta1"), *({**made(name=name, **SELECTS), "status": {}} for name in ("one", "two")))
+    paths = [f"/apis/apps/v1/namespaces/shop/deployments/{name}" for name in ("one", "two")]
+    settled(server, paths)
+    row, waits = previewed(registered(server), ACTION), []
+
+    def look() -> None:
+        row.refresh_from_db()
+        generations = [server.admin.get(path)["metadata"]["generation"] for path in paths]
+        if generations == [2, 1] and row.waits_for:
+            waits.append(row.waits_for)
+        if len(waits) > 1 or generations == [2, 2]:
+            settled(server, paths)
+
+    done = carried_out(row, between=look)
+    assert (done.state, done.cause, applied(done)) == ("succeeded", "", ["s001", "s002"])
+    words = "Deployment shop/one was not taken up by its controller yet"
+    assert waits[:2] == [words] * 2
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_pods_that_do_not_become_available_hold_the_next_workload_on_the_real_server(server, monkeypatch):  # A24, R24
+    monkeypatch.setattr(workloads, "LEAST_SECONDS", 2)
+    monkeypatch.setattr(workloads, "SECONDS_A_POD", 0)
+    server.load_crds("beta")
+    installed(server, "0.37.8")
+    server.admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    put(server, a_pool(version="v1beta1"), *({**made(name=name, **SELECTS), "status": {}} for name in ("one", "two")))
+    one, two = (f"/apis/apps/v1/namespaces/shop/deployments/{name}" for name in ("one", "two"))
+    settled(server, [one, two])
+    row = previewed(registered(server), ACTION)
+
+    def stuck() -> None:
+        status = {"observedGeneration": 2, "replicas": 4, "updatedReplicas": 1, "availableReplicas": 2}
+        server.admin.patch(f"{one}/status", {"status": status})
+
+    done = carried_out(row, between=stuck)
+    assert (done.state, done.cause_code, applied(done)) == ("paused", "gate", ["s001"])
+    assert done.cause.endswith(
+        "after 2 s still not so; Deployment shop/one: pods replaced: 1 of 3; Deployment shop/one: pods of the former "
+        "template: 3; Deployment shop/one: pods available: 2, before: 3"
+    )
+    assert server.admin.get(two)["metadata"]["generation"] == 1
 
 
 def test_a_rollout_of_argo_is_left_to_people():

@@ -1,5 +1,10 @@
 """What kubectl is told, line by line."""
 
+import subprocess
+
+import pytest
+from msgspec.structs import replace
+
 from migrations_app.checks.changes import (
     ChangeTarget,
     NodeTaint,
@@ -99,11 +104,26 @@ def test_taints():
     )
 
 
+def test_a_deletion_that_is_only_right_later_looks_first():
+    guard = (("kubectl", "get", "machines"), ("grep", "-q", "none"))
+    steps = [ObjectDelete(target=pool(name), guard=guard) for name in ("a", "b")]
+    assert text(group(*steps)) == ("kubectl get machines | grep -q none && kubectl delete nodepools.karpenter.sh a b")
+    assert lines(group(steps[0], replace(steps[1], guard=())))[1] == "kubectl delete nodepools.karpenter.sh b"
+
+
 def test_what_only_reads_keeps_its_words():
     pipe = (("kubectl", "get", "crd", "-o", "yaml"), ("karpdash", "convert", "-f", "-"))
-    assert text(Observation(pipe=pipe, into="a file", notes=("Look",))) == (
-        "# Look\nkubectl get crd -o yaml | karpdash convert -f - > 'a file'"
-    )
+    assert text(Observation(pipe=pipe, notes=("Look",))) == "# Look\nkubectl get crd -o yaml | karpdash convert -f -"
+
+
+@pytest.mark.parametrize("name", ["a file", "before.yaml", "a b.tar.gz", ".yaml", "it's $(here).yaml"])
+def test_what_was_saved_is_never_overwritten(name, tmp_path):
+    """As when the same line runs for another cluster, or again once the objects are changed or gone."""
+    line = text(Observation(pipe=(("kubectl", "get", "crd"),), into=name))
+    stubs = "kubectl() { echo $said; }; date() { echo $at; }"
+    script = "\n".join((stubs, "said=kept at=1", line, "said=gone at=2", line))
+    subprocess.run(("/bin/bash", "-e", "-o", "pipefail", "-c", script), cwd=tmp_path, check=True)
+    assert sorted(path.read_text() for path in tmp_path.iterdir()) == ["gone\n", "kept\n"]
 
 
 def test_tasks_of_a_person():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import deletion_remedies
+from migrations_app.checks.remedies.commands import deletion_remedies, none_left
 from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
@@ -51,9 +51,13 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         return
     names = {row.name for row in evidence}
     crds = [crd for crd in case.inventory.crds.items if crd.name in names]
-    first, needs = "Only while no object of these kinds is left; none was seen", ("legacy_node_templates_gone",)
+    first, needs = "Only while no object of these kinds is left; each line looks first", ("legacy_node_templates_gone",)
     by = BY_HAND if all(_left_by_chart(crd, case) for crd in crds) else None
-    yield from deletion_remedies(crd_target(""), crds, first=first, needs=needs, by=by)
+    served = {crd.name for crd in crds if crd.served}
+    yield from deletion_remedies(
+        crd_target(""), crds, first=first, needs=needs, by=by,
+        guard=lambda crd: none_left(crd.name) if crd.name in served else (),
+    )  # fmt: skip
 
 
 def _left_by_chart(crd: CRD, case: CheckContext) -> bool:

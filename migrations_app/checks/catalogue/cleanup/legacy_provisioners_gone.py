@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import ChangeTarget
-from migrations_app.checks.remedies.commands import deletion_remedies
+from migrations_app.checks.remedies.commands import deletion_remedies, none_left
 from migrations_app.checks.tools import OBJECT_TOOLS
+from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -43,6 +44,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    first = "When no Machine is left: deleting one earlier drains all of its nodes at once"
-    target = ChangeTarget(KIND.kind, "", resource=KIND.crd_name)
-    yield from deletion_remedies(target, case.inventory.provisioners.items, first=first, when="before", needs=NEEDS)
+    first = "When no Machine is left, which the line looks at: deleting one earlier drains all of its nodes at once"
+    target, items = ChangeTarget(KIND.kind, "", resource=KIND.crd_name), case.inventory.provisioners.items
+    machines, crds = kinds.MACHINE.crd_name, case.inventory.crds
+    unserved = isinstance(crds, Seen) and all(crd.name != machines for crd in crds.items)
+    guard = () if unserved else none_left(machines)
+    yield from deletion_remedies(
+        target, items, first=first, when="before", needs=NEEDS, guard=lambda _provisioner: guard
+    )

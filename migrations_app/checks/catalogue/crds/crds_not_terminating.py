@@ -52,6 +52,6 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     task = PersonTask(
         what="let the objects of these CRDs end, install the CRDs anew, then create the saved pools and classes",
         why="with the last object its CRD goes; a claim that is created again launches an instance of its own",
-        where="karpenter-objects.yaml, and the finalizers that hold each object",
+        where="the file that was saved, and the finalizers that hold each object",
     )
     yield in_cluster(group(save, look, task, notes=("Save what is left, then see which finalizers hold it",)))

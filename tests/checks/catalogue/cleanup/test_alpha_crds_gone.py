@@ -56,8 +56,9 @@ def test_unseen_is_unknown(part):
 
 
 def test_the_remedy_deletes_them_while_they_are_empty():
-    first = "# Only while no object of these kinds is left; none was seen"
-    text = f"{first}\nkubectl delete crd {' '.join(NAMES)}"
+    first = "# Only while no object of these kinds is left; each line looks first"
+    empty = "kubectl get {} -o 'jsonpath={{.kind}}{{.items[*].metadata.name}}' | grep -qx List"
+    text = "\n".join((first, *(f"{empty.format(name)} && kubectl delete crd {name}" for name in NAMES)))
     assert without_changes(remedies(CHECK, "1.0", with_alpha_crds())) == (Remedy(how="kubectl", text=text),)
 
 

@@ -5,6 +5,7 @@ from tests.builders.clusters import a_cluster, an_empty_cluster, helm_crds, read
 
 CHECK = "crds_not_terminating"
 NAME = "nodepools.karpenter.sh"
+TIME = '"$(date -u +%Y%m%dT%H%M%SZ)"'
 
 
 def a_dying(**metadata):
@@ -52,7 +53,7 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_saves_first():
     (remedy,) = remedies(CHECK, "1.0", a_dying(deletionTimestamp="2026-10-01T10:00:00Z")[0])
-    assert remedy.text.splitlines()[1] == f"kubectl get {NAME} -o yaml > karpenter-objects.yaml"
+    assert remedy.text.splitlines()[1] == f"kubectl get {NAME} -o yaml > karpenter-objects-{TIME}.yaml"
     task, reason = remedy.text.splitlines()[3:5]
     assert task.endswith("install the CRDs anew, then create the saved pools and classes")
     assert reason.endswith("a claim that is created again launches an instance of its own")

@@ -5,6 +5,7 @@ from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders.clusters import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "rollback_loses_nothing"
+TIME = '"$(date -u +%Y%m%dT%H%M%SZ)"'
 GOOD = ("pass", "A rollback loses no setting", ())
 
 
@@ -68,5 +69,5 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_keeps_what_there_is():
     note, line = remedies(CHECK, "1.0", a_pool(grace="1h"))[0].text.split("\n")
     objects = "nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws"
-    assert line == f"kubectl get {objects} -o yaml > before-the-upgrade.yaml"
+    assert line == f"kubectl get {objects} -o yaml > before-the-upgrade-{TIME}.yaml"
     assert note.startswith("# Keep the values, to be written again by kubectl edit")

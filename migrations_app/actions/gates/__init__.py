@@ -1,0 +1,1 @@
+"""Gates on the status that one object reports of itself."""
