@@ -105,6 +105,30 @@ def test_states_of_a_row(ada, columns, word):
     assert word in rows(ada.get("/"))[0]
 
 
+@pytest.mark.parametrize(
+    ("columns", "failed", "words"),
+    [
+        ({"complete": False}, False, ["partial"]),
+        ({"complete": False, "at": NOW - timedelta(days=400)}, False, ["stale", "partial"]),
+        ({"complete": False}, True, ["last 3 scans failed", "partial"]),
+        ({}, False, []),
+    ],
+)
+def test_what_limits_a_result_is_said_on_a_phone_too(ada, columns, failed, words):
+    """A phone hides the column of the last scan; neither failures nor age hide that a result is partial."""
+    cluster = scanned("shop", **columns)
+    if failed:
+        a_failure(cluster)
+    html = ada.get("/").content.decode()
+    card = re.search(r'<span class="under only-cards">(.*?)</th>', html, re.DOTALL).group(1)
+    column = re.search(r'(?s)<td role="cell" class="hide-cards">(.*?)</td>', html).group(1)
+    marks = [
+        [" ".join(mark.split()) for mark in re.findall(r'(?s)class="tone">(.*?)</span>', part)]
+        for part in (card, column)
+    ]
+    assert marks == [words, words]
+
+
 @pytest.mark.parametrize(("state", "word"), [("queued", "queued"), ("running", "scanning")])
 def test_a_scan_under_way_shows(ada, state, word):
     a_scan(a_cluster("shop"), state=state)
