@@ -98,6 +98,7 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
         context["filters"] = filters
         context["segments"] = ownership.segments(report.nodes)
+        context["unread_names"] = {part.name for part in context["unread"]}
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
         context["anomalies"] = [row for row in report.anomalies if row.kind != "Node"][:MAX_ANOMALIES]
         context["more_anomalies"] = max(0, sum(row.kind != "Node" for row in report.anomalies) - MAX_ANOMALIES)
