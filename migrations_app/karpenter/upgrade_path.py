@@ -328,7 +328,7 @@ def planned_kubernetes(
     first = next((target for target in targets if target.kubernetes.holds(minor)), None)
     if first is not None:
         return (
-            f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {current_support}"
+            f"Kubernetes {minor}, as planned, is supported from {first.release} on; {current_support}"
         )
     return f"Kubernetes {minor}, as planned, is supported by no release of this path; {current_support}"
 

@@ -32,7 +32,7 @@ def problem_at(answer, field) -> str:
     below = re.search(
         rf'<input[^>]*id="{field}"[^>]*>\s*(<span class="problem"[^>]*>.*?</span></span>)?', html, re.DOTALL
     )
-    return " ".join(re.sub("<[^>]+>", " ", below.group(1) or "").split())
+    return " ".join(unescape(re.sub("<[^>]+>", " ", below.group(1) or "")).split())
 
 
 def test_a_name_that_does_not_match_is_said_at_its_field_and_the_comment_stays(cleo, shop):
