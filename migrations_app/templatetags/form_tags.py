@@ -18,14 +18,14 @@ FORM_KEY = "form_key"
 
 
 @register.simple_tag(takes_context=True)
-def typed_before(context: Context, form: str, field: str) -> str:
+def typed_before(context: Context, form: str, *, field: str) -> str:
     """Returns the text that was typed into the field of the refused form; empty for every other form."""
     request = _refused_request(context, form)
     return str(request.POST.get(field, "")) if request else ""
 
 
 @register.simple_tag(takes_context=True)
-def checked_before(context: Context, form: str, field: str, value: str, *, first: bool = False) -> str:
+def checked_before(context: Context, form: str, *, field: str, value: str, first: bool = False) -> str:
     """Returns `checked` if that value was chosen in the refused form; in every other form if it is chosen `first`."""
     request = _refused_request(context, form)
     chosen = value in request.POST.getlist(field) if request else first
@@ -39,7 +39,7 @@ def open_before(context: Context, form: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def refused_field(context: Context, form: str, field: str) -> SafeString | str:
+def refused_field(context: Context, form: str, *, field: str) -> SafeString | str:
     """Returns why the field was refused, to be read below it; empty if the refusal is about something else."""
     refused: Any = context.get("refused")
     if not _refused_request(context, form) or refused.where != field:

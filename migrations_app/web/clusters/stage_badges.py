@@ -1,7 +1,7 @@
 """The badges of a stage of the runbook: what fails in it, what is unknown, what a person verifies."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
@@ -19,7 +19,8 @@ _COUNTABLE = (_BLOCKER, _NOTE)
 """Badges whose word has a plural."""
 
 
-class StageBadge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StageBadge:
     """One badge; `count` is 0 for one without a number."""
 
     look: BadgeStyle

@@ -140,12 +140,6 @@ def test_no_karpenter(ada, shop):
     assert "Already upgraded" not in words
 
 
-def test_what_contradicts_the_running_version_is_introduced(ada, shop):
-    facts = msgspec.structs.replace(a_report().cluster, disagreements=("shape of the CRDs fits 0.32 to 0.37",))
-    a_snapshot(shop, msgspec.structs.replace(a_report(), cluster=facts))
-    assert "Signs of the running version disagree: shape of the CRDs fits 0.32 to 0.37." in text(page_of(ada, shop))
-
-
 def test_what_an_uninstall_left_is_a_checklist_without_a_path(ada, shop):
     stuck = a_finding("finalizers_served", hop="clean-up", severity="blocker", status="fail")
     report = msgspec.structs.replace(a_report(checks=[stuck]), target=Target(None, ()))

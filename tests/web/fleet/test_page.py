@@ -1,5 +1,6 @@
 """The fleet page says what each cluster waits for, and keeps every filter in its address."""
 
+import csv
 import re
 from datetime import timedelta
 
@@ -322,6 +323,16 @@ def test_the_filtered_list_as_csv(ada):
     assert [line.split(",")[0] for line in lines] == ["cluster", "'=cmd", "shop"]
     assert (",blocked," in lines[2], "0.30.0" in lines[2], "one of shop" in lines[2]) == (True, True, True)
     assert answer["Content-Disposition"] == 'attachment; filename="fleet-2026-11-21.csv"'
+
+
+def test_the_csv_says_what_limits_a_result(ada):
+    scanned("a-stale", verdict="ready", complete=False, at=NOW - timedelta(days=400), unknowns=3)
+    a_failure(scanned("b-failing", verdict="ready"), times=1)
+    scanned("c-none", stage="no_karpenter", verdict="", karpenter_version="")
+    lines = list(csv.DictReader(ada.get("/fleet.csv?view=flat").content.decode().splitlines()))
+    assert [line["result"] for line in lines] == ["stale; partial", "1 failed since", ""]
+    assert lines[0]["unknown or to verify"] == "3"
+    assert (lines[2]["percent done"], lines[2]["bound"]) == ("", "")
 
 
 def test_chosen_clusters_are_scanned(ada, woken):
