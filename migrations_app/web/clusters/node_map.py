@@ -55,8 +55,8 @@ class PoolBranch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassBranch:
-    """A node class or node template with its pools; the name is empty if it is not known. `bounded`: the claims were not
-    read, so those that nodes name are a lower bound.
+    """A node class or node template with its pools; the name is empty if it is not known. `bounded`: the claims were
+    not read, so those that nodes name are a lower bound.
     """
 
     name: str

@@ -71,7 +71,7 @@ def _progress(entry: ShownRow) -> tuple[object, object]:
 def _limits(row: FleetRow) -> Iterator[str]:
     """What limits the result of the row, as the page says it."""
     if row.failures:
-        yield f"{row.failures} failed since"
+        yield "last scan failed" if row.failures == 1 else f"last {row.failures} scans failed"
     if row.stale:
         yield "stale"
     if row.scanned_at and not row.complete:
