@@ -96,7 +96,9 @@ VERDICTS: dict[str, BadgeStyle] = {
 }
 BUCKETS: dict[str, BadgeStyle] = {
     "never_scanned": BadgeStyle(_("Never scanned"), "muted", "never", _("waiting for its first scan")),
-    "unreachable": BadgeStyle(_("Unreachable"), "blocker", "cut", _("did not answer; showing the last good result")),
+    "unreachable": BadgeStyle(
+        _("Unreachable"), "blocker", "cut", _("did not answer; the last good result is shown, if there is one")
+    ),
     "needs_facts": BadgeStyle(_("Incomplete data"), "unknown", "unknown", _("a possible blocker could not be checked")),
     "blocked": BadgeStyle(_("Blocked"), "blocker", "blocker", _("blocked for the next upgrade")),
     "ready_with_warnings": BadgeStyle(

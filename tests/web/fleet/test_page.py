@@ -53,6 +53,17 @@ def test_groups_by_what_they_wait_for(ada):
     assert "1 blocked 2 need access at least 54 legacy objects" in words
 
 
+def test_a_cluster_that_never_answered_has_no_last_result_and_no_count(ada):
+    a_failure(a_cluster("dead"))
+    page = ada.get("/")
+    assert "It has never answered, so nothing is known about it" in rows(page)[0]
+    assert ("at least 0" in text(page), "legacy objects and nodes: not known of every cluster" in text(page)) == (
+        False, True,
+    )  # fmt: skip
+    a_failure(scanned("gone", verdict="ready", legacy_left=0))
+    assert "0 legacy objects" not in text(ada.get("/"))
+
+
 def test_a_result_that_is_out_of_date_is_no_advice_to_upgrade_today(ada):
     scanned("old", verdict="ready", at=NOW - timedelta(days=3))
     scanned("new", verdict="ready_with_warnings")
