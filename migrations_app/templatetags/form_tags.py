@@ -40,7 +40,9 @@ def open_before(context: Context, form: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def refused_field(context: Context, form: str, *, field: str) -> SafeString | str:
-    """Returns why the field was refused, to be read below it; empty if the refusal is about something else."""
+    """Returns why the field was refused, to be read below it; empty if the refusal is about something else. `form` is
+    empty on a page with one form.
+    """
     refused: Any = context.get("refused")
     if not _refused_request(context, form) or refused.where != field:
         return ""
@@ -53,4 +55,5 @@ def _refused_request(context: Context, form: str) -> HttpRequest | None:
     request = context.get("request")
     if not isinstance(request, HttpRequest) or not isinstance(context.get("refused"), KarpdashError):
         return None
-    return request if request.POST.get(FORM_KEY, "").endswith(f"-{form}") else None
+    submitted = request.POST.get(FORM_KEY, "")
+    return request if not form or submitted.endswith(f"-{form}") else None
