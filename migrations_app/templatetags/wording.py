@@ -24,6 +24,10 @@ STATES: dict[str, BadgeStyle] = {
     ),
 }
 IMPOSSIBLE = BadgeStyle(_("Not possible"), "muted", "na", _("No plan could be made; nothing was changed."))
+STEP_PREVIEW = BadgeStyle(
+    _("Shown in an upgrade"), "muted", "na",
+    _("It showed the plan of a step, which makes its own when its turn comes; nothing was changed."),
+)  # fmt: skip
 RISKS: dict[str, BadgeStyle] = {
     "low": BadgeStyle(_("Low risk"), "pass", "pass"),
     "medium": BadgeStyle(_("Medium risk"), "accent", "info"),

@@ -65,6 +65,11 @@ class PriorTask:
     campaign: str = ""
     campaign_url: str = ""
 
+    @property
+    def scans_whole(self) -> bool:
+        """Whether only a scan of the whole cluster tells more: no single check is worked on before it."""
+        return self.holds or not self.url
+
 
 _IN_PROGRESS = _("It changes this cluster now. Change nothing by hand before it has ended.")
 _OF_ROLLOUT: Mapping[str, str] = {

@@ -115,6 +115,7 @@ def test_a_campaign_that_holds_the_cluster_is_named(ada, shop, campaign, member,
     page = page_of(ada, shop)
     assert next_box(page).startswith("Do this now Settle the campaign of this cluster " + words)
     assert (url in links(page), "Then 2 objects keep legacy provisioners" in text(page)) == (True, True)
+    assert ("Open campaign" in text(page), "Done, check again" in text(page)) == (True, True)
 
 
 @pytest.mark.parametrize("state", ["paused", "running"])
