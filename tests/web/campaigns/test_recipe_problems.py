@@ -21,7 +21,7 @@ def ada(client, django_user_model):
     [
         ("waves", "x", "“Clusters in each wave” takes sizes such as 1, 5, rest."),
         ("labels", "team", "“Labels” takes pairs such as team=pay."),
-        ("to", "9.9", "Name a release or a minor, such as 1.0."),
+        ("to", "soon", "Name a release or a minor, such as 1.0."),
         ("minutes", "soon", "takes a whole number."),
     ],
 )
