@@ -111,7 +111,9 @@ def test_how_long_the_oldest_pod_waits_is_never_a_question_mark(ada, shop, secon
 
 @pytest.mark.parametrize(("state", "told"), [("aborted", True), ("failed", True), ("succeeded", False)])
 def test_a_rollout_that_stopped_short_says_what_goes_on_without_it(ada, shop, state, told):
-    page = ada.get(f"/rollouts/{running(shop, state=state).pk}/")
+    row = running(shop, state=state)
+    a_line(row)
+    page = ada.get(f"/rollouts/{row.pk}/")
     said = text(page)
     assert ("Karpenter itself goes on with what the applied steps started" in said) is told
     assert ("See what is left to do" in said, f"/clusters/{shop.pk}/" in links(page)) == (told, True)
