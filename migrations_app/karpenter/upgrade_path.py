@@ -327,9 +327,7 @@ def planned_kubernetes(
     current_support = f"{current} supports {window}" if window else f"what {current} supports is not known"
     first = next((target for target in targets if target.kubernetes.holds(minor)), None)
     if first is not None:
-        return (
-            f"Kubernetes {minor}, as planned, is supported from hop {first.hop} ({first.release}) on; {current_support}"
-        )
+        return f"Kubernetes {minor}, as planned, is supported from {first.release} on; {current_support}"
     return f"Kubernetes {minor}, as planned, is supported by no release of this path; {current_support}"
 
 

@@ -22,7 +22,7 @@ ROLL_BACK = "roll_back"
 """Offered on the page of the rollout that it reverts, never for a check."""
 READ_ONLY = ("sample", "bundle")
 NEVER_SCANNED = "The cluster was never scanned."
-MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
+MAY_NOT = "Your account may not prepare plans: the permission “prepare and start rollouts” is missing."
 OLDER = "This is an older snapshot."
 LOOKS_ONLY = "This installation only looks: no worker of actions runs (KARPDASH_ACTION_SLOTS is 0)."
 LONGEST_NAME, MAX_NAMES = 253, 500

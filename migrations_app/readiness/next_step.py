@@ -165,7 +165,7 @@ def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cl
         safe = f"Cannot tell: {count} unchecked"
         return NextStep(safe, _counted_summary(chosen), chosen.first.id, len(blockers) - 1)
     if verdict == "needs_facts":
-        return NextStep("Cannot tell: nothing could be checked", "Scan the cluster with the rights it needs")
+        return NextStep("Cannot tell: nothing could be checked", "Scan the cluster with the permissions it needs")
     return _without_blockers(_by_phase(group for group in groups if group.severity == "warning"), release=release)
 
 

@@ -12,12 +12,12 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.checks.base import Evidence, Reason, Remedy
+from migrations_app.checks.base import Evidence, Finding, Reason, Remedy
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.conversion.chart_values.table import WORDS as VALUE_WORDS
 from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.manifests.natural_order import natural
-from migrations_app.readiness.next_step import FindingGroup
+from migrations_app.readiness.next_step import FindingGroup, cause_of
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.readiness.outputs.wording import kind_word
 from migrations_app.readiness.progress.done_percent import DonePercent
@@ -183,10 +183,20 @@ def part_word(part: str) -> str:
 @register.filter
 def group_words(group: FindingGroup) -> str:
     """Returns the text for all findings of the group; for a data source that was not read, its name on pages."""
-    cause, reason = group.cause, group.first.reason
-    unread = isinstance(reason, Reason) and reason.code == "part_unread"
-    if group.alone or not unread or cause.part not in wording.PARTS:
-        return group.summary or group.first.title
+    return _unread_words(group.first) or group.summary or group.first.title
+
+
+@register.filter
+def finding_words(finding: Finding) -> str:
+    """Returns what the finding says; for a data source that was not read, its name on pages."""
+    return _unread_words(finding) or finding.summary or finding.title
+
+
+def _unread_words(finding: Finding) -> str:
+    """Returns which data source keeps the finding unknown, and why; empty for any other cause."""
+    cause, reason = cause_of(finding), finding.reason
+    if not isinstance(reason, Reason) or reason.code != "part_unread" or cause.part not in wording.PARTS:
+        return ""
     return _("{part} could not be read: {why}").format(part=wording.PARTS[cause.part], why=wording.code_text(cause.why))
 
 

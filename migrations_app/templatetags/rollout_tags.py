@@ -79,8 +79,18 @@ def state_badge(state: str) -> SafeString:
 
 @register.simple_tag
 def rollout_badge(row: Any) -> SafeString:  # noqa: ANN401 - a row of a list of rollouts
-    """Returns the state of a rollout; a rollout that could not be planned is shown as not possible, not as expired."""
-    return badge(words.IMPOSSIBLE) if row.impossible else badge(words.STATES.get(row.state, NONE))
+    """Returns the state of a rollout. One that could not be planned is shown as not possible, and one that showed the
+    plan of a step of a journey as such: neither has expired for a person.
+    """
+    if row.impossible:
+        return badge(words.IMPOSSIBLE)
+    return badge(words.STEP_PREVIEW if row.step_preview else words.STATES.get(row.state, NONE))
+
+
+@register.simple_tag
+def step_preview_style() -> BadgeStyle:
+    """Returns the state of a rollout that showed the plan of a step of a journey."""
+    return words.STEP_PREVIEW
 
 
 @register.simple_tag

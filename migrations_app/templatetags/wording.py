@@ -24,6 +24,10 @@ STATES: dict[str, BadgeStyle] = {
     ),
 }
 IMPOSSIBLE = BadgeStyle(_("Not possible"), "muted", "na", _("No plan could be made; nothing was changed."))
+STEP_PREVIEW = BadgeStyle(
+    _("Shown in an upgrade"), "muted", "na",
+    _("It showed the plan of a step, which makes its own when its turn comes; nothing was changed."),
+)  # fmt: skip
 RISKS: dict[str, BadgeStyle] = {
     "low": BadgeStyle(_("Low risk"), "pass", "pass"),
     "medium": BadgeStyle(_("Medium risk"), "accent", "info"),
@@ -97,7 +101,9 @@ VERDICTS: dict[str, BadgeStyle] = {
 }
 BUCKETS: dict[str, BadgeStyle] = {
     "never_scanned": BadgeStyle(_("Never scanned"), "muted", "never", _("waiting for its first scan")),
-    "unreachable": BadgeStyle(_("Unreachable"), "blocker", "cut", _("did not answer; showing the last good result")),
+    "unreachable": BadgeStyle(
+        _("Unreachable"), "blocker", "cut", _("did not answer; the last good result is shown, if there is one")
+    ),
     "needs_facts": BadgeStyle(_("Incomplete data"), "unknown", "unknown", _("a possible blocker could not be checked")),
     "blocked": BadgeStyle(_("Blocked"), "blocker", "blocker", _("blocked for the next upgrade")),
     "ready_with_warnings": BadgeStyle(

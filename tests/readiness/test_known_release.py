@@ -18,9 +18,7 @@ from tests.acceptance.judging import as_list, collected
 from tests.builders.clusters import a_cluster
 from tests.builders.newest import NEWEST, NEWEST_MINOR
 
-FROM_THE_NEWEST = (
-    f"Kubernetes 1.33, as planned, is supported from hop {NEWEST_MINOR} ({NEWEST}) on; 1.0.14 supports 1.25 to 1.31"
-)
+FROM_THE_NEWEST = f"Kubernetes 1.33, as planned, is supported from {NEWEST} on; 1.0.14 supports 1.25 to 1.31"
 BEYOND = f"{release(NEWEST).major}.{release(NEWEST).minor_number + 1}.0"
 
 

@@ -176,7 +176,11 @@ def test_a_data_source_that_was_not_read_is_named_as_on_the_other_pages():
     reason = Reason("part_unread", "crds", "forbidden")
     refused = [a_finding(name, status="unknown", summary="crds: (no)", reason=reason) for name in "ab"]
     told = [tags.group_words(*group_findings(found, cluster="prod")) for found in (refused, refused[:1])]
-    assert told == ["Karpenter CRDs could not be read: forbidden", "crds: (no)"]
+    assert [*told, tags.finding_words(refused[0])] == ["Karpenter CRDs could not be read: forbidden"] * 3
+    failing = a_finding("c", summary="3 CRDs are old")
+    assert (tags.finding_words(failing), tags.finding_words(a_finding("d", summary=""))) == (
+        "3 CRDs are old", a_finding("d").title,
+    )  # fmt: skip
 
 
 def test_releases_to_go_back_to_stand_newest_first():

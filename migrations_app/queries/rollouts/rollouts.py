@@ -41,6 +41,8 @@ ROLLOUT_ORDERS = orders(
     SortColumn("pk", uuid.UUID, descending=True),
 )
 _IMPOSSIBLE = Q(state="expired", digest="")
+STEP_PREVIEW = "shown_in_journey"
+"""The cause code of a rollout that was made only to show the plan of a step of a journey."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,11 @@ class RolloutRow:
     def impossible(self) -> bool:
         """Whether no plan could be made: it expired without one."""
         return self.state == "expired" and not self.digest
+
+    @property
+    def step_preview(self) -> bool:
+        """Whether it was made only to show the plan of a step of a journey."""
+        return self.state == "expired" and self.cause_code == STEP_PREVIEW
 
 
 def rollout_page(

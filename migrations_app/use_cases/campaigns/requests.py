@@ -50,7 +50,7 @@ def checked_recipe(request: CampaignRequest) -> Recipe:
     if request.covers not in COVERABLE:
         raise InvalidInput("low, medium or high", where="covers", code="bad_parameter")
     if request.to and request.to not in HOPS and parse(request.to) is None and parse_minor(request.to) != request.to:
-        raise InvalidInput("name a hop, a release or a minor, such as 1.0", where="to", code="bad_parameter")
+        raise InvalidInput("name a release or a minor, such as 1.0", where="to", code="bad_parameter")
     _within("soak_seconds", request.soak_seconds, most=LONGEST_SOAK)
     _within("gates", request.gates.soak_seconds, most=LONGEST_GATE_SOAK)
     _within("gates", request.gates.most_stops, most=MAX_CLUSTERS)

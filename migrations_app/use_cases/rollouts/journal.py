@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, models, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -253,15 +253,14 @@ SAMPLE_EVERY = timedelta(seconds=10)
 
 
 def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: int | None) -> None:
-    """Stores the counters for the charts of the run page, at most once in SAMPLE_EVERY. Raises LeaseLost."""
+    """Stores the counters for the charts of the run page, at most once in SAMPLE_EVERY, and whenever one is worse than
+    all before: the receipt states the worst. Raises LeaseLost.
+    """
     now = timezone.now()
     with transaction.atomic():
         lease.check(work.lease_token)
         _remember(work.row, counters)
-        last = RolloutSample.objects.filter(rollout=work.row).order_by("-pk").values_list("taken_at", flat=True).first()
-        if last is not None and now - last < SAMPLE_EVERY:
-            return
-        RolloutSample.objects.create(
+        row = RolloutSample(
             rollout=work.row,
             taken_at=now,
             ready_nodes=counters.ready_nodes,
@@ -269,6 +268,26 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
             held_pods=None if counters.legacy_nodes is None else len(counters.blocked),
             pending_limit=pending_limit,
         )
+        last = RolloutSample.objects.filter(rollout=work.row).order_by("-pk").values_list("taken_at", flat=True).first()
+        if last is None or now - last >= SAMPLE_EVERY or _is_worst(row):
+            row.save(force_insert=True)
+
+
+def _is_worst(sample_row: RolloutSample) -> bool:
+    """Whether a counter is worse than in every stored sample of the rollout."""
+    worst = RolloutSample.objects.filter(rollout=sample_row.rollout).aggregate(
+        ready=models.Min("ready_nodes"), pending=models.Max("pending_pods"), held=models.Max("held_pods")
+    )
+    return (
+        _is_worse(sample_row.ready_nodes, worst["ready"], sign=-1)
+        or _is_worse(sample_row.pending_pods, worst["pending"], sign=1)
+        or _is_worse(sample_row.held_pods, worst["held"], sign=1)
+    )
+
+
+def _is_worse(count: int | None, before: int | None, *, sign: int) -> bool:
+    """Whether it was counted, and never before or better; `sign` is 1 if less is better."""
+    return count is not None and (before is None or count * sign > before * sign)
 
 
 def _remember(row: Rollout, counters: ClusterCounters) -> None:

@@ -53,15 +53,22 @@ class NextTask:
 class PriorTask:
     """What comes before the next task of the upgrade. `holds`: it changes the cluster itself, or is about to.
 
-    `campaign` is what a campaign has to do with it, empty without one, and `campaign_url` its page.
+    `opens` is the text of the link to `url`. `campaign` is what a campaign has to do with it, empty without one, and
+    `campaign_url` its page.
     """
 
     title: str
     why: str
     url: str = ""
+    opens: str = ""
     holds: bool = False
     campaign: str = ""
     campaign_url: str = ""
+
+    @property
+    def scans_whole(self) -> bool:
+        """Whether only a scan of the whole cluster tells more: no single check is worked on before it."""
+        return self.holds or not self.url
 
 
 _IN_PROGRESS = _("It changes this cluster now. Change nothing by hand before it has ended.")
@@ -74,6 +81,15 @@ _OF_ROLLOUT: Mapping[str, str] = {
     "awaiting_approval": _("Its plan waits for an approval. What is changed by hand before makes it invalid."),
 }
 """By state of a rollout: what to do about it."""
+_TITLES: Mapping[str, str] = {
+    "needs_attention": _("Record what came of the rollout “{title}”"),
+    "paused": _("Resume or abort the paused rollout “{title}”"),
+    "running": _("Wait for the rollout “{title}”"),
+    "rolling_back": _("Wait for the rollback of “{title}”"),
+    "approved": _("Start the approved rollout “{title}”"),
+    "awaiting_approval": _("Get the rollout “{title}” approved"),
+}
+"""By state of a rollout: the task. The title of the rollout alone would read as work to be done by hand."""
 
 
 def prior_task(
@@ -91,7 +107,9 @@ def prior_task(
     under_way = _under_way(rollout, journey)
     if hold is not None:
         url = reverse("campaign", args=[hold.campaign])
-        found = under_way or PriorTask(title=_("Settle the campaign of this cluster"), why=_of_hold(hold), url=url)
+        found = under_way or PriorTask(
+            title=_("Settle the campaign of this cluster"), why=_of_hold(hold), url=url, opens=_("Open campaign")
+        )
         return replace(found, campaign=_of_hold(hold) if under_way else "", campaign_url=url if under_way else "")
     return under_way or _of_result(head)
 
@@ -109,7 +127,9 @@ def _under_way(rollout: ActiveRollout | None, journey: ActiveRollout | None) -> 
         return _of_journey(journey)
     if rollout is not None:
         url = reverse("rollout", args=[rollout.id])
-        return PriorTask(title=rollout.title, why=_OF_ROLLOUT[rollout.state], url=url, holds=True)
+        title = _TITLES[rollout.state].format(title=rollout.title)
+        why = _OF_ROLLOUT[rollout.state]
+        return PriorTask(title=title, why=why, url=url, opens=_("Open rollout"), holds=True)
     return None
 
 
@@ -131,7 +151,8 @@ def _of_journey(journey: ActiveRollout) -> PriorTask:
         why = _("It is paused: read why, then resume or end it.")
     else:
         why = _("It is in progress, and says which step is next.")
-    return PriorTask(title=title, why=why, url=reverse("journey", args=[journey.id]), holds=True)
+    url = reverse("journey", args=[journey.id])
+    return PriorTask(title=title, why=why, url=url, opens=_("Open upgrade"), holds=True)
 
 
 def next_task(hop: Hop, *, report: Report) -> NextTask | None:

@@ -1,6 +1,6 @@
 """Values for two pictures of a cluster's nodes: a map by zone and owner, and a tree of class, pool, claim and node."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -55,10 +55,13 @@ class PoolBranch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassBranch:
-    """A node class or node template with its pools; the name is empty if it is not known."""
+    """A node class or node template with its pools; the name is empty if it is not known. `bounded`: the claims were
+    not read, so those that nodes name are a lower bound.
+    """
 
     name: str
     legacy: bool
+    bounded: bool
     pools: tuple[PoolBranch, ...]
 
 
@@ -76,13 +79,16 @@ def node_map(nodes: Sequence[OwnedNode]) -> NodeMap:
     return NodeMap(owners=owners, rows=tuple(rows))
 
 
-def ownership_tree(nodes: Iterable[OwnedNode]) -> tuple[ClassBranch, ...]:
-    """Returns the nodes of Karpenter by class and pool, legacy ones first."""
+def ownership_tree(nodes: Iterable[OwnedNode], *, unread: Container[str] = ()) -> tuple[ClassBranch, ...]:
+    """Returns the nodes of Karpenter by class and pool, legacy ones first. `unread` are the names of the data sources
+    that were not read.
+    """
     owned = sorted((node for node in nodes if node.owner.startswith("karpenter_")), key=_branch)
     branches = []
-    for (legacy, name), of_class in groupby(owned, key=lambda node: _branch(node)[:2]):
+    for (current, name), of_class in groupby(owned, key=lambda node: _branch(node)[:2]):
         pools = tuple(_pool(tuple(of_pool)) for _, of_pool in groupby(of_class, key=_branch))
-        branches.append(ClassBranch(name=name, legacy=not legacy, pools=pools))
+        claims = "nodeclaims" if current else "machines"
+        branches.append(ClassBranch(name=name, legacy=not current, bounded=claims in unread, pools=pools))
     return tuple(branches)
 
 

@@ -95,7 +95,9 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         filters = ownership.node_filters(request.GET)
         nodes = nodes_of(head.snapshot.id)
         context |= ownership.page_of(nodes, filters)._asdict()
-        context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
+        unread = {part.name for part in context["unread"]}
+        context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes, unread=unread)
+        context["claims_unread"] = not unread.isdisjoint({"machines", "nodeclaims"})
         context["filters"] = filters
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)

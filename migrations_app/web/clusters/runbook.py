@@ -12,28 +12,18 @@ from django.templatetags.static import static
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from migrations_app.checks.base import Finding
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs import runbook_markdown
-from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.readiness.runbook.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.runbook.stages import RunbookStage
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.clusters.readiness import about
 from migrations_app.web.clusters.sections import SharedRemedies, remedies_of
+from migrations_app.web.clusters.stage_badges import StageBadge, stage_badges
 
 PARTS = {"before": _("Prepare"), "land": _("Upgrade"), "after": _("Migrate"), "verify": _("Verify")}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
-_OPEN = BadgeStyle(_("open"), "warning", "warning", id="open")
-_STYLES = (
-    BadgeStyle(_("blocker"), "blocker", "blocker", id="blocker"),
-    BadgeStyle(_("unknown"), "unknown", "unknown", id="unknown"),
-    _OPEN,
-    BadgeStyle(_("note"), "accent", "info", id="note"),
-    BadgeStyle(_("to do"), "accent", "arrow", id="land"),
-    BadgeStyle(_("OK"), "pass", "pass", id="clear"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,24 +33,16 @@ class StageRow:
     number: int
     stage: RunbookStage
     part: str
-    look: BadgeStyle
+    badges: tuple[StageBadge, ...]
     groups: tuple[FindingGroup, ...]
     commands: SharedRemedies
     back: str
     back_commands: str
 
     @property
-    def count(self) -> int:
-        """The number of findings that the badge is about; 0 for a badge without a number."""
-        if self.stage.commands or not self.stage.checks:
-            return 0
-        return sum(_is_of(finding, self.look) for group in self.groups for finding in group.findings)
-
-    @property
-    def word(self) -> str:
-        """The text of its badge."""
-        several = self.count > 1 and self.look.id in ("blocker", "note")
-        return f"{self.look.word}s" if several else self.look.word
+    def tone(self) -> str:
+        """The colour of the stage."""
+        return self.badges[0].look.tone
 
 
 @require_right()
@@ -98,7 +80,7 @@ def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
                 number=number,
                 stage=stage,
                 part=part,
-                look=_look(stage, groups),
+                badges=stage_badges(stage, (finding for group in groups for finding in group.findings)),
                 groups=groups,
                 commands=commands,
                 back=back,
@@ -108,29 +90,6 @@ def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
     untold = runbook_hop.unknown_by_reason(cluster)
     impact = [line for line in runbook_hop.forecast if line.count != 0]
     return {"rows": rows, "impact": impact, "untold": [(group, remedies_of(group)) for group in untold]}
-
-
-def _look(stage: RunbookStage, groups: tuple[FindingGroup, ...]) -> BadgeStyle:
-    blocker, unknown, waits, note, land, clear = _STYLES
-    if stage.commands or stage.part == "verify":
-        return land
-    kinds = {(group.status, group.severity) for group in groups}
-    if ("fail", "blocker") in kinds or ("manual", "blocker") in kinds:
-        return blocker
-    if ("unknown", "blocker") in kinds:
-        return unknown
-    if any(severity == "warning" for _, severity in kinds):
-        return waits
-    return note if kinds else clear
-
-
-def _is_of(finding: Finding, look: BadgeStyle) -> bool:
-    """Whether a finding counts for the badge of its stage: where it blocks, only blockers do."""
-    if look.id == "blocker":
-        return finding.severity == "blocker" and finding.status in ("fail", "manual")
-    if look.id == "unknown":
-        return finding.severity == "blocker" and finding.status == "unknown"
-    return True
 
 
 def _download(full_runbook: Runbook, runbook_hop: RunbookHop | None, *, extent: str) -> HttpResponse:

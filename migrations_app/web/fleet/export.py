@@ -2,8 +2,9 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from migrations_app.queries.fleet.clusters import FleetRow
 from migrations_app.readiness.outputs.spreadsheet import harmless
 from migrations_app.web.fleet.headline import ShownRow
 
@@ -21,7 +22,11 @@ HEADINGS = (
     "percent done",
     "bound",
     "last scan",
+    "warnings",
+    "unknown or to verify",
+    "result",
 )
+"""New columns come last: spreadsheets read them by their place."""
 
 
 def as_csv(rows: Iterable[ShownRow]) -> str:
@@ -47,7 +52,27 @@ def _cells(entry: ShownRow) -> tuple[object, ...]:
         row.blockers,
         "; ".join(blocker.summary for blocker in entry.blockers),
         "" if row.legacy_left is None else row.legacy_left,
-        "" if entry.done is None or entry.done.percent is None else entry.done.percent,
-        entry.done.bound if entry.done else "unknown",
+        *_progress(entry),
         row.scanned_at.isoformat(timespec="seconds") if row.scanned_at else "",
+        row.warnings,
+        row.unknowns,
+        "; ".join(_limits(row)),
     )
+
+
+def _progress(entry: ShownRow) -> tuple[object, object]:
+    """The percent that is done and its bound; both empty without Karpenter, which has no way to go."""
+    if entry.row.stage == "no_karpenter":
+        return "", ""
+    percent = None if entry.done is None else entry.done.percent
+    return "" if percent is None else percent, entry.done.bound if entry.done else "unknown"
+
+
+def _limits(row: FleetRow) -> Iterator[str]:
+    """What limits the result of the row, as the page says it."""
+    if row.failures:
+        yield "last scan failed" if row.failures == 1 else f"last {row.failures} scans failed"
+    if row.stale:
+        yield "stale"
+    if row.scanned_at and not row.complete:
+        yield "partial"

@@ -68,13 +68,14 @@ def waiting(request: HttpRequest) -> HttpResponse:
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """One cluster's rollouts, its available actions, and the approvals that they need."""
     context = about(request, cluster_id, tab="cluster-rollouts")
-    state = _state(request)
+    state, prior = _state(request), context["prior"]
     context |= {
         "page": _page(request, RolloutFilters(cluster=cluster_id, state=state, impossible=False)),
         "state": state,
         "cursor": request.GET.get("cursor", ""),
         "counts": counts_by_group(cluster_id, impossible=False),
-        "holder": holder_of(cluster_id),
+        "holder": (holder := holder_of(cluster_id)),
+        "is_held": holder is not None or (prior is not None and prior.holds),
         "policy": policy_row(cluster_id),
         "actions": _actions(request, context),
     }

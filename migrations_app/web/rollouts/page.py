@@ -88,6 +88,7 @@ def _state_context(detail: RolloutDetail) -> dict[str, Any]:
     return {
         "approvers": approvers_of(row.cluster, author=row.author_id) if waits and detail.needed else (),
         "journey": part_of(row.id) if row.state == "paused" else None,
+        "changed_something": view.changed_something(detail),
         **_ending(detail),
     }
 

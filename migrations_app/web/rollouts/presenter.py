@@ -22,7 +22,7 @@ from migrations_app.actions.changes import RISKS
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.render import DiffLine, as_kubectl, diff_lines, gitops_patch, step_lines
-from migrations_app.actions.states import about_one_node
+from migrations_app.actions.states import GATE, SKIP, about_one_node
 from migrations_app.execution import gates
 from migrations_app.manifests.text_lines import one_line
 from migrations_app.queries.accounts.services import makers_of
@@ -236,6 +236,12 @@ def must_type_name_to_request(row: RolloutRow) -> bool:
 
 def is_risky(row: RolloutRow) -> bool:
     return RISKS.index(risk_of(row.risk)) >= RISKS.index("high")
+
+
+def changed_something(detail: RolloutDetail) -> bool:
+    """Whether a request changed the cluster, or may have: what came of it is not known."""
+    requests = (line for step in detail.steps for line in step.lines if line.verb not in (GATE, SKIP))
+    return any(line.outcome in ("applied", "unknown", "") for line in requests)
 
 
 def _when(time_for_it: bool, refusal: Refusal | None) -> str | None:

@@ -67,14 +67,16 @@ class RunPace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterLine:
-    """One counter over time as SVG paths in WIDTH by HEIGHT; `limit` is what the gate allows."""
+    """One counter over time as SVG paths in WIDTH by HEIGHT; `limit` is what the gate allows, `most` the highest count,
+    None if it was never counted.
+    """
 
     name: str
     word: str
     path: str
     limit: str
     now: int | None
-    most: int
+    most: int | None
     allowed: int | None
 
 
@@ -179,17 +181,17 @@ def _counter(
     limit: Sequence[int | None],
 ) -> CounterLine:
     values = [read(sample) for sample in samples]
-    most = max([1, *(value or 0 for value in (*values, *limit))])
+    scale = max([1, *(value or 0 for value in (*values, *limit))])
     first, last = samples[0].taken_at, samples[-1].taken_at
     span = (last - first).total_seconds() or 1.0
     places = [(sample.taken_at - first).total_seconds() / span * WIDTH for sample in samples]
     return CounterLine(
         name=name,
         word=COUNTER_WORDS[name],
-        path=step_path(places, values, most=most),
-        limit=step_path(places, limit, most=most),
+        path=step_path(places, values, most=scale),
+        limit=step_path(places, limit, most=scale),
         now=values[-1],
-        most=most,
+        most=max((value for value in values if value is not None), default=None),
         allowed=limit[-1],
     )
 

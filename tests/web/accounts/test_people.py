@@ -74,6 +74,16 @@ def test_what_cannot_be_done_is_said(ada, said, status):
     assert (answer.status_code, "Action failed" in answer.content.decode()) == (status, True)
 
 
+def test_a_name_that_is_taken_stays_in_its_field(ada, ben):
+    html = change(ada, do="account", name="ben").content.decode()
+    field = re.search(r'<input[^>]*id="account-name"[^>]*>', html)[0]
+    assert 'value="ben"' in field
+    after_another = re.search(
+        r'<input[^>]*id="account-name"[^>]*>', change(ada, do="close", name="ada").content.decode()
+    )[0]
+    assert 'value=""' in after_another
+
+
 def test_an_account_without_a_role_sees_nothing(ada, ben):
     cluster = a_cluster("secret-name")
     Grant.objects.all().delete()

@@ -41,6 +41,13 @@ def test_events_newest_first_with_who_what_and_where(ada):
     assert "2 events" in text(answer)
 
 
+@pytest.mark.parametrize("verb", ["scan.requested", "step.outcome"])
+def test_each_row_has_its_time_with_seconds_and_zone(ada, verb):
+    """A pointer over the words is not all that people have."""
+    write(2, verb=verb, plan_digest="d" * 64 if verb == "step.outcome" else "")
+    assert f"{NOW:%Y-%m-%d %H:%M:%S} UTC" in rows(ada.get("/audit"))[0]
+
+
 def test_events_are_told_in_sentences(ada):
     write(verb="scan.requested", actor=Actor(name="bob"), outcome="done")
     write(verb="strange.thing_done", outcome="noop")

@@ -84,6 +84,18 @@ def test_each_state_offers_what_can_be_done_in_it(client, fleet, ada, state):
     assert found == FORMS[state]
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("awaiting_approval", "Another person reads the whole and the clusters below, and approves or rejects them."),
+        ("approved", "It is approved: start it. Nothing is changed before."),
+        ("paused", "It is paused, and begins no other cluster: resume it, or end it."),
+    ],
+)
+def test_each_state_says_what_is_next(client, fleet, ada, state, words):
+    assert words in shown(client, a_campaign(*fleet, state=state, author=ada))
+
+
 def test_the_preview_tells_the_whole_and_who_cannot_join(client, fleet, ada):
     row = a_campaign(*fleet, author=ada, size=2)
     CampaignMember.objects.filter(cluster_name="red").update(state="out", cause_code="scan_old", target_release="")

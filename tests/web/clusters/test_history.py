@@ -85,6 +85,12 @@ def test_pages(ada, shop):
     assert (len(rows(first)), len(rows(ada.get(f"/clusters/{shop.pk}/history{following}")))) == (50, 3)
 
 
+def test_no_blocker_is_not_all_that_is_said_of_what_could_not_be_read(ada, shop):
+    a_snapshot(shop, verdict="needs_facts", blockers=0, unknowns=40, legacy_left=None)
+    row = rows(ada.get(f"/clusters/{shop.pk}/history"))[0]
+    assert ("0 40 unknown or to verify" in row, "not read" in row) == (True, True)
+
+
 def test_the_curve():
     drawn = spark([(hour(2), 10), (hour(1), None), (hour(0), 5)])
     assert (drawn.first, drawn.last, drawn.highest, drawn.points) == (10, 5, 10, 2)

@@ -1,5 +1,6 @@
 """What a cluster page says to do first: work under way, a connection that fails, a result that is out of date."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -35,6 +36,8 @@ def test_a_stale_result_is_scanned_again_first(ada, shop):
     assert next_box(page).startswith("Do this now Scan again: the newest result is out of date")
     assert ("As of 2 days ago" in text(page), "Then 2 objects keep legacy provisioners" in text(page)) == (True, True)
     assert "Next: Scan again: the newest result is out of date" in text(page_of(ada, shop, "nodes"))
+    form = re.search(r"(?s)<form[^>]*/scan.*?</form>", page.content.decode())[0]
+    assert ("button-primary" in form, "Scan now" in form, 'name="check"' in form) == (True, True, False)
 
 
 def test_a_cluster_that_is_not_reached_is_connected_first(ada, shop):
@@ -44,20 +47,24 @@ def test_a_cluster_that_is_not_reached_is_connected_first(ada, shop):
 
 
 @pytest.mark.parametrize(
-    ("state", "words"),
+    ("state", "title", "words"),
     [
-        ("running", "Change nothing by hand before it has ended."),
-        ("paused", "resume or abort it."),
-        ("needs_attention", "look in the cluster, and record the result."),
-        ("approved", "can be started."),
-        ("awaiting_approval", "waits for an approval."),
+        ("running", "Wait for the rollout “{}”", "Change nothing by hand before it has ended."),
+        ("rolling_back", "Wait for the rollback of “{}”", "Change nothing by hand before it has ended."),
+        ("paused", "Resume or abort the paused rollout “{}”", "resume or abort it."),
+        ("needs_attention", "Record what came of the rollout “{}”", "look in the cluster, and record the result."),
+        ("approved", "Start the approved rollout “{}”", "can be started."),
+        ("awaiting_approval", "Get the rollout “{}” approved", "waits for an approval."),
     ],
 )
-def test_a_rollout_under_way_comes_first(ada, shop, state, words):
+def test_a_rollout_under_way_comes_first(ada, shop, state, title, words):
+    """The title of the rollout alone would read as work to be done by hand."""
     a_snapshot(shop)
     row = a_rollout(shop, state=state)
     page = page_of(ada, shop)
-    assert next_box(page).startswith("Do this now Taint Provisioners and let drift replace their nodes")
+    told = title.format("Taint Provisioners and let drift replace their nodes")
+    assert next_box(page).startswith(f"Do this now {told}")
+    assert ("Open rollout" in next_box(page), "Done, check again" in text(page)) == (True, False)
     assert (words in next_box(page), f"/rollouts/{row.pk}/" in links(page)) == (True, True)
     assert "Then" not in next_box(page)
     assert "The fix is at the top of this page." not in text(page)
@@ -108,6 +115,7 @@ def test_a_campaign_that_holds_the_cluster_is_named(ada, shop, campaign, member,
     page = page_of(ada, shop)
     assert next_box(page).startswith("Do this now Settle the campaign of this cluster " + words)
     assert (url in links(page), "Then 2 objects keep legacy provisioners" in text(page)) == (True, True)
+    assert ("Open campaign" in text(page), "Done, check again" in text(page)) == (True, True)
 
 
 @pytest.mark.parametrize("state", ["paused", "running"])

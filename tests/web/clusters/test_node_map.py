@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from migrations_app.readiness.report import OwnedNode
+from migrations_app.readiness.report import OwnedNode, PartLine
 from migrations_app.web.clusters.node_map import MAX_SQUARES, node_map, ownership_tree
 from tests.builders.rows import a_cluster, a_report, a_snapshot, some_nodes
 from tests.web.pages import text
@@ -55,3 +55,15 @@ def test_the_page_says_every_square(ada):
     assert f"{nodes[0].name}, with anomalies" in said
     assert f"{nodes[1].claim}: {nodes[1].name}" in said
     assert "AWSNodeTemplate tpl Provisioner" in said
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("seen", "bound"), [(True, ""), (False, "at least ")])
+def test_claims_that_were_not_read_are_a_lower_bound(ada, seen, bound):
+    nodes = (a_node("n", pool="web", node_class="default", claim="web-1"),)
+    cluster = a_cluster()
+    parts = (PartLine(name="nodeclaims", seen=seen, why="" if seen else "forbidden"),)
+    a_snapshot(cluster, a_report(nodes=nodes, parts=parts), nodes=nodes)
+    said = text(ada.get(f"/clusters/{cluster.pk}/nodes"))
+    assert f"NodePool web {bound}1 NodeClaim, 1 node" in said
+    assert ("The claims could not be read" in said) is not seen

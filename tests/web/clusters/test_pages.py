@@ -136,6 +136,8 @@ def test_no_karpenter(ada, shop):
     a_snapshot(shop, report, stage="no_karpenter", verdict="", next_hop="")
     words = text(page_of(ada, shop))
     assert "Nothing to upgrade Karpenter is not installed." in words
+    assert "No checklist Karpenter is not installed, nothing to check." in words
+    assert "Already upgraded" not in words
 
 
 def test_what_an_uninstall_left_is_a_checklist_without_a_path(ada, shop):

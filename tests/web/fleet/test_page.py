@@ -1,5 +1,6 @@
 """The fleet page says what each cluster waits for, and keeps every filter in its address."""
 
+import csv
 import re
 from datetime import timedelta
 
@@ -50,6 +51,17 @@ def test_groups_by_what_they_wait_for(ada):
     assert places == sorted(places)
     assert "Karpenter can be upgraded today on 0 of 3 clusters" in words
     assert "1 blocked 2 need access at least 54 legacy objects" in words
+
+
+def test_a_cluster_that_never_answered_has_no_last_result_and_no_count(ada):
+    a_failure(a_cluster("dead"))
+    page = ada.get("/")
+    assert "It has never answered, so nothing is known about it" in rows(page)[0]
+    assert ("at least 0" in text(page), "legacy objects and nodes: not known of every cluster" in text(page)) == (
+        False, True,
+    )  # fmt: skip
+    a_failure(scanned("gone", verdict="ready", legacy_left=0))
+    assert "0 legacy objects" not in text(ada.get("/"))
 
 
 def test_a_result_that_is_out_of_date_is_no_advice_to_upgrade_today(ada):
@@ -103,6 +115,30 @@ def test_a_row_holds_every_column(ada):
 def test_states_of_a_row(ada, columns, word):
     scanned("shop", **columns)
     assert word in rows(ada.get("/"))[0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "failed", "words"),
+    [
+        ({"complete": False}, False, ["partial"]),
+        ({"complete": False, "at": NOW - timedelta(days=400)}, False, ["stale", "partial"]),
+        ({"complete": False}, True, ["last 3 scans failed", "partial"]),
+        ({}, False, []),
+    ],
+)
+def test_what_limits_a_result_is_said_on_a_phone_too(ada, columns, failed, words):
+    """A phone hides the column of the last scan; neither failures nor age hide that a result is partial."""
+    cluster = scanned("shop", **columns)
+    if failed:
+        a_failure(cluster)
+    html = ada.get("/").content.decode()
+    card = re.search(r'<span class="under only-cards">(.*?)</th>', html, re.DOTALL).group(1)
+    column = re.search(r'(?s)<td role="cell" class="hide-cards">(.*?)</td>', html).group(1)
+    marks = [
+        [" ".join(mark.split()) for mark in re.findall(r'(?s)class="tone">(.*?)</span>', part)]
+        for part in (card, column)
+    ]
+    assert marks == [words, words]
 
 
 @pytest.mark.parametrize(("state", "word"), [("queued", "queued"), ("running", "scanning")])
@@ -298,6 +334,16 @@ def test_the_filtered_list_as_csv(ada):
     assert [line.split(",")[0] for line in lines] == ["cluster", "'=cmd", "shop"]
     assert (",blocked," in lines[2], "0.30.0" in lines[2], "one of shop" in lines[2]) == (True, True, True)
     assert answer["Content-Disposition"] == 'attachment; filename="fleet-2026-11-21.csv"'
+
+
+def test_the_csv_says_what_limits_a_result(ada):
+    scanned("a-stale", verdict="ready", complete=False, at=NOW - timedelta(days=400), unknowns=3)
+    a_failure(scanned("b-failing", verdict="ready"), times=1)
+    scanned("c-none", stage="no_karpenter", verdict="", karpenter_version="")
+    lines = list(csv.DictReader(ada.get("/fleet.csv?view=flat").content.decode().splitlines()))
+    assert [line["result"] for line in lines] == ["stale; partial", "last scan failed", ""]
+    assert lines[0]["unknown or to verify"] == "3"
+    assert (lines[2]["percent done"], lines[2]["bound"]) == ("", "")
 
 
 def test_chosen_clusters_are_scanned(ada, woken):

@@ -111,7 +111,9 @@ def test_how_long_the_oldest_pod_waits_is_never_a_question_mark(ada, shop, secon
 
 @pytest.mark.parametrize(("state", "told"), [("aborted", True), ("failed", True), ("succeeded", False)])
 def test_a_rollout_that_stopped_short_says_what_goes_on_without_it(ada, shop, state, told):
-    page = ada.get(f"/rollouts/{running(shop, state=state).pk}/")
+    row = running(shop, state=state)
+    a_line(row)
+    page = ada.get(f"/rollouts/{row.pk}/")
     said = text(page)
     assert ("Karpenter itself goes on with what the applied steps started" in said) is told
     assert ("See what is left to do" in said, f"/clusters/{shop.pk}/" in links(page)) == (told, True)
@@ -143,9 +145,13 @@ def samples(*counts, limit=None):
 def test_a_counter_is_drawn_in_steps_with_gaps():
     ready, pending, held = counter_lines(samples(0, 2, None, 1, limit=4))
     assert pending.path == "M0.0 79.0H200.0V40.0M600.0 59.5"
-    assert (pending.now, pending.most, pending.allowed) == (1, 4, 4)
+    assert (pending.now, pending.most, pending.allowed) == (1, 2, 4)
     assert (pending.limit, ready.limit) == ("M0.0 1.0H200.0V1.0H400.0V1.0H600.0V1.0",) * 2
-    assert (held.limit, held.most) == ("", 1)
+    assert (held.limit, held.most) == ("", 0)
+
+
+def test_the_highest_count_is_one_that_was_counted():
+    assert [line.most for line in counter_lines(samples(None, None))] == [5, None, 0]
 
 
 def test_one_sample_is_no_line():

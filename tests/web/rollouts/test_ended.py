@@ -1,0 +1,30 @@
+"""What a rollout that failed or was aborted says about the cluster: whether anything of it was changed."""
+
+import pytest
+
+from tests.builders.rollouts import a_line, a_rollout
+from tests.web.pages import text
+
+pytestmark = pytest.mark.django_db
+GOES_ON, UNCHANGED = "goes on with what the applied steps started", "None of its requests changed the cluster."
+
+
+@pytest.mark.parametrize("state", ["failed", "aborted"])
+@pytest.mark.parametrize(
+    ("lines", "changed"),
+    [
+        ([], False),
+        ([{"outcome": "refused", "status": 422}], False),
+        ([{"outcome": "noop"}, {"outcome": "not_applied"}], False),
+        ([{"verb": "gate", "outcome": "applied"}], False),
+        ([{"outcome": "applied"}], True),
+        ([{"outcome": "refused"}, {"outcome": "unknown", "status": None}], True),
+        ([{"outcome": "", "status": None, "outcome_at": None}], True),
+    ],
+)
+def test_an_ended_rollout_says_whether_it_changed_something(ada, shop, state, lines, changed):
+    row = a_rollout(shop, state=state, author=ada.user)
+    for columns in lines:
+        a_line(row, **columns)
+    said = text(ada.get(f"/rollouts/{row.pk}/"))
+    assert (GOES_ON in said, UNCHANGED in said) == (changed, not changed)
