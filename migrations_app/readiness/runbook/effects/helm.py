@@ -18,6 +18,7 @@ from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_R
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release, minor_order, parse
 from migrations_app.manifests import JsonMap
+from migrations_app.readiness.runbook.effects.chart_upgrade import with_service_ports
 from migrations_app.readiness.runbook.effects.controller import release_of, with_release, with_value
 from migrations_app.readiness.runbook.effects.controller_work import with_controller_work
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_of_release
@@ -83,7 +84,7 @@ def _with_controller(
     with_deployment = _with_settings(
         _with_deployment(recorded, running_controller.workload, after=after), change, running=release_of(after)
     )
-    crds = with_deployment if to is None else _crds_beside(with_deployment, change, to=to)
+    crds = with_deployment if to is None else _crds_beside(with_service_ports(with_deployment, to), change, to=to)
     return crds if isinstance(crds, NotShown) else with_controller_work(crds)
 
 
