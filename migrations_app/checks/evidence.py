@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from migrations_app.checks.base import Evidence, Unknown
 from migrations_app.inventory.facts.controller import Installation
 from migrations_app.inventory.facts.delivery_sources import Values
-from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery, NamedObject, WholeObject
+from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery, NamedObject, WholeObject, Workload
 
 MAX_TEXT_LENGTH = 200
 """The longest value that evidence shows, in characters."""
@@ -25,6 +25,12 @@ def at_deployment(installation: Installation, path: str, *, seen: str, wanted: s
         seen=seen[:MAX_TEXT_LENGTH],
         wanted=wanted,
     )
+
+
+def at_deployment_of(workload: Workload, path: str, *, seen: str, wanted: str) -> Evidence:
+    """Evidence at a path of a controller's Deployment, one of several."""
+    home, name = workload.namespace, workload.name
+    return Evidence(kind="Deployment", namespace=home, name=name, path=path, seen=seen, wanted=wanted)
 
 
 def at_controller(installation: Installation, path: str, *, seen: str, wanted: str) -> Evidence:

@@ -1,7 +1,7 @@
 """Reads the names of a site from the policies themselves if they are unambiguous."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from migrations_app.iam.policy import IamPolicy, PolicyStatement
 
@@ -9,6 +9,8 @@ _CLUSTER_KEY = re.compile(
     r"(?:aws:RequestTag|aws:ResourceTag|ec2:ResourceTag)/kubernetes\.io/cluster/([^${}*?]+)", re.I
 )
 _PLAIN_ARN = re.compile(r"arn:([a-z-]*):([a-z0-9-]*):([a-z0-9*-]*):(\d{12}|\*|):([^${}*?]+)")
+_ARN_ACCOUNT = re.compile(r"arn:[^:]*:[^:]*:[^:]*:([^:]*)")
+_ACCOUNT = re.compile(r"[0-9]{12}")
 _LOOSE_ARN = re.compile(r"arn:([a-z*-]+):([a-z0-9-]+):([a-z0-9*-]*):(\d{12}|\*|):.*")
 
 
@@ -24,6 +26,21 @@ def site_from_policies(policies: Iterable[IamPolicy]) -> dict[str, str]:
         "node_role": set(_named(statements, "iam", prefix="role/", action="iam:PassRole")),
     }
     return {field: values.pop() for field, values in by_field.items() if len(values) == 1}
+
+
+def accounts_named(policies: Iterable[IamPolicy]) -> frozenset[str] | None:
+    """The account numbers in resources and conditions of the statements; None if one is given as a pattern or by a
+    variable, which more accounts may match."""
+    accounts = set(_account_texts(statement for policy in policies for statement in policy.statements)) - {"", "*"}
+    return frozenset(accounts) if all(map(_ACCOUNT.fullmatch, accounts)) else None
+
+
+def _account_texts(statements: Iterable[PolicyStatement]) -> Iterator[str]:
+    for statement in statements:
+        lines = statement.conditions
+        yield from (value for line in lines if line.key.lower().endswith("account") for value in line.values)
+        texts = (*statement.resources, *(value for line in lines for value in line.values))
+        yield from (match[1] for text in texts if (match := _ARN_ACCOUNT.match(text)))
 
 
 def _fields(statements: Iterable[PolicyStatement], group: int) -> set[str]:

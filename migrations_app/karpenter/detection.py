@@ -71,6 +71,9 @@ class DetectedRelease:
     disagreements: tuple[str, ...] = ()
     misrecorded: tuple[str, ...] = ()
     """Those of `disagreements` in which the Helm record or a label names another release than the image that runs."""
+    odd_tag: str = ""
+    """The tag of the image if it names no release, such as "latest": another release may run than `release`. Empty for
+    an image without a tag, which a digest pins."""
 
 
 class EnvMark(NamedTuple):
@@ -117,11 +120,15 @@ def detect(evidence: ReleaseEvidence, *, table: Table = RELEASES) -> DetectedRel
 
 def image_release(image: str) -> Release | None:
     """The release of an image tag, also from a mirror or with a custom suffix; None without such a tag."""
-    _, _, last = image.partition("@")[0].rpartition("/")
-    release = parse(last.partition(":")[2])
+    release = parse(_tag_of(image))
     if release is None or not release.pre or _PRE_RELEASE.fullmatch(release.pre):
         return release
     return Release(release.major, release.minor_number, release.patch)
+
+
+def _tag_of(image: str) -> str:
+    _, _, last = image.partition("@")[0].rpartition("/")
+    return last.partition(":")[2]
 
 
 _PRE_RELEASE = re.compile(r"(rc|alpha|beta)[.-]?\d*", re.ASCII)
@@ -161,6 +168,7 @@ def _exact(named: list[tuple[str, Release]], *, evidence: ReleaseEvidence, table
         certainty="exact",
         disagreements=(*recorded, *misfits),
         misrecorded=recorded if how == IMAGE else (),
+        odd_tag="" if how == IMAGE else _tag_of(evidence.image),
     )
 
 

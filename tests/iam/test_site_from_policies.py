@@ -1,4 +1,6 @@
-from migrations_app.iam.site_from_policies import site_from_policies
+import pytest
+
+from migrations_app.iam.site_from_policies import accounts_named, site_from_policies
 
 HERE = "111122223333"
 
@@ -50,3 +52,20 @@ def test_templates_wildcards_and_denials_name_nothing(policy, allow, deny):
 
 def test_a_role_that_is_not_passed_is_no_node_role(policy, allow):
     assert "node_role" not in site_from_policies([policy(allow("sts:AssumeRole", f"arn:aws:iam::{HERE}:role/other"))])
+
+
+def test_accounts_of_resources_and_conditions_are_named(policy, allow, deny):
+    given = policy(
+        allow("iam:PassRole", f"arn:aws:iam::{HERE}:role/a"),
+        allow("ec2:*", ["*", "arn:aws:ec2:*:*:subnet/*", "arn:aws:ec2:eu-west-1::image/*"]),
+        allow("sqs:*", "*", {"ArnLike": {"aws:SourceArn": "arn:aws:sqs:*:444455556666:*"}}),
+        deny("sqs:*", "*", {"StringNotEquals": {"aws:ResourceAccount": "777788889999"}}),
+    )
+    assert accounts_named([given]) == {HERE, "444455556666", "777788889999"}
+
+
+@pytest.mark.parametrize(
+    "resource", ["arn:aws:iam::1111*:role/a", "arn:aws:iam::${aws:PrincipalAccount}:role/a", "arn:aws:iam::????:role/a"]
+)
+def test_accounts_given_by_a_pattern_are_not_known(policy, allow, resource):
+    assert accounts_named([policy(allow("iam:PassRole", [f"arn:aws:iam::{HERE}:role/a", resource]))]) is None

@@ -13,6 +13,7 @@ from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.iam.requirements.requests import probes_for
 from migrations_app.iam.requirements.required_request import RequiredRequest
 from migrations_app.inventory.aws_facts.permissions import (
+    ACCOUNT,
     CLUSTER_NAME,
     NODE_ROLE,
     Permissions,
@@ -167,7 +168,7 @@ def capped_results(
 
 
 def _gap_result(role_gaps: RoleGaps, gap: Gap) -> JudgeResult:
-    if doubt := _doubt(role_gaps.seen, gap):
+    if doubt := _doubt(role_gaps, gap):
         return Unknown(f"{_action(gap)}: {doubt}"[:_MAX_TEXT_LENGTH])
     return Evidence(
         kind="IAM role" if role_gaps.role.role.arn else "IAM policies",
@@ -198,9 +199,10 @@ def name_of(policies: RolePolicies) -> str:
     return ", ".join(policy.name for policy in policies.policies)[:200] or "none"
 
 
-def _doubt(granted: Permissions, gap: Gap) -> str:
+def _doubt(role_gaps: RoleGaps, gap: Gap) -> str:
     """Why the gap is uncertain; empty if it is certain. A refusal that depends on names is certain only if those names
-    are known."""
+    are known, or if it stays whichever account the cluster is in."""
+    granted = role_gaps.seen
     if gap.verdict is RequestVerdict.UNKNOWN:
         return gap.causes[0]
     if _is_guess(granted, gap):
@@ -208,6 +210,9 @@ def _doubt(granted: Permissions, gap: Gap) -> str:
     if gap.verdict is RequestVerdict.MISSING:
         return ""
     untold = [name for name in granted.untold if _concerns(name, gap.action)]
+    release = role_gaps.report.release
+    if untold == [ACCOUNT] and granted.refused_in_every_account(role_gaps.role, gap.action, release=release):
+        return ""
     return f"nothing tells the {' and the '.join(untold)} ({gap.causes[0]})" if untold else ""
 
 

@@ -113,6 +113,7 @@ class Index:
                 namespaced=False,
             )
             for crd in self.crds()
+            if not _is_refused(crd)
             for version in crd.served
         }
         return sorted(
@@ -223,3 +224,9 @@ def _at(tree: Any, path: str) -> Any:  # noqa: ANN401 - plain JSON
 def pages_of(items: list[msgspec.Raw], size: int) -> Iterable[list[msgspec.Raw]]:
     """The items in pages; one empty page if there are none."""
     return (items[start : start + size] for start in range(0, max(len(items), 1), size))
+
+
+def _is_refused(crd: CRD) -> bool:
+    """Whether the API server serves nothing of the CRD, because another CRD has its names."""
+    conditions = (crd.status and crd.status.conditions) or ()
+    return any((condition.type, condition.status) == ("Established", "False") for condition in conditions)

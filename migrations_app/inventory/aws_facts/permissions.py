@@ -2,12 +2,14 @@
 and whether a policy has space for the missing statements.
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from migrations_app.errors import InvalidInput
+from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.partitions import known_partition_of, partition_of
 from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy
 from migrations_app.iam.requirements.evaluation import NAME_FORMS
@@ -15,7 +17,7 @@ from migrations_app.iam.requirements.features import Feature
 from migrations_app.iam.requirements.gaps import GapReport, find_gaps
 from migrations_app.iam.requirements.remedies import closing, fitted, merged_size
 from migrations_app.iam.site import AwsSite, role_name
-from migrations_app.iam.site_from_policies import site_from_policies
+from migrations_app.iam.site_from_policies import accounts_named, site_from_policies
 from migrations_app.inventory.aws_facts import feature_settings, names
 from migrations_app.inventory.aws_facts.feature_settings import ASSUME_ROLE, QUEUE
 from migrations_app.inventory.aws_facts.image_parameters import image_parameters
@@ -72,6 +74,27 @@ class Permissions:
 
     def report(self, policies: RolePolicies, release: str) -> GapReport:
         return _report(policies.policies, policies.boundary, release=release, site=self.site, assumed=self.assumed)
+
+    def refused_in_every_account(self, policies: RolePolicies, action: str, *, release: str) -> bool:
+        """Whether the role is refused the action whichever account the cluster is in: in each account that its policies
+        name, and in one that they do not name. False if they name accounts by a pattern."""
+        named = accounts_named((*policies.policies, *(policies.boundary or ())))
+        if named is None:
+            return False
+        sites = (replace(self.site, account=account) for account in (*named, _unnamed_account(named)))
+        reports = (replace(self, site=site).report(policies, release) for site in sites)
+        return all(action in _refused_actions(report) for report in reports)
+
+
+def _unnamed_account(named: Iterable[str]) -> str:
+    """An account number that is none of those."""
+    return next(number for number in map("{:012d}".format, itertools.count(1)) if number not in named)
+
+
+def _refused_actions(report: GapReport) -> set[str]:
+    """The actions of which a needed request is refused for certain."""
+    gaps = (*report.gaps, *report.legacy_gaps)
+    return {gap.action for gap in gaps if gap.required == "always" and gap.verdict is not RequestVerdict.UNKNOWN}
 
 
 @lru_cache(maxsize=64)

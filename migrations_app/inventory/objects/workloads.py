@@ -221,6 +221,11 @@ class Workload(NamedObject, frozen=True):
     status: WorkloadStatus | None = None
 
     @property
+    def has_no_pods(self) -> bool:
+        """Whether it is scaled to 0 and no pod is left of it."""
+        return self.spec.replicas == 0 and not (self.status and (self.status.replicas or self.status.ready_replicas))
+
+    @property
     def template(self) -> PodTemplate:
         return self.spec.job_template.spec.template if self.spec.job_template else self.spec.template
 

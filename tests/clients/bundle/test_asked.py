@@ -85,6 +85,19 @@ def test_a_crd_in_a_whole_dump_shows_that_its_kind_is_served() -> None:
     ]
 
 
+def test_a_crd_that_was_not_accepted_serves_nothing() -> None:
+    refused = crd("NodePool", "nodepools", "karpenter.sh", "v1") | {
+        "status": {
+            "conditions": [
+                {"type": "NamesAccepted", "status": "False", "reason": "PluralConflict"},
+                {"type": "Established", "status": "False", "reason": "NotAccepted"},
+            ]
+        }
+    }
+    api = open_bundle(files(node(), pod(), refused))
+    assert [each.plural for each in api.served().resources if each.group == "karpenter.sh"] == []
+
+
 def test_secrets_are_not_taken_for_absent_because_a_dump_left_them_out() -> None:
     api = open_bundle(files(node(), pod()))
     assert reason(api, Resource("", "v1", "secrets", "karpenter", "owner=helm")) == "NotCollected not_asked"

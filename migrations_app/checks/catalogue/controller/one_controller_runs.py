@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, SeverityCap, Unknown
 from migrations_app.checks.changes import Observation, PersonTask, group
+from migrations_app.checks.evidence import at_deployment_of
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
@@ -37,10 +38,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     controllers = case.inventory.controller.items
     if not controllers:
         yield Evidence(kind="Deployment", name="karpenter", seen="absent", wanted="one Deployment with ready pods")
-    for extra in controllers[1:]:
-        yield _row(extra, SURPLUS, seen=extra.namespace, wanted=f"only that in {controllers[0].namespace}")
-    for workload in controllers[:1]:
-        yield from _replica_results(workload)
+    surplus, results = controllers[1:], [row for first in controllers[:1] for row in _replica_results(first)]
+    for extra in surplus:
+        seen = f"{extra.namespace}, scaled to 0" if extra.has_no_pods else extra.namespace
+        yield at_deployment_of(extra, SURPLUS, seen=seen, wanted=f"only that in {controllers[0].namespace}")
+    left_by_a_move = surplus and all(extra.has_no_pods for extra in surplus)
+    yield from results or ([SeverityCap("warning")] if left_by_a_move else [])
 
 
 def _replica_results(workload: Workload) -> Iterator[JudgeResult]:
@@ -48,19 +51,16 @@ def _replica_results(workload: Workload) -> Iterator[JudgeResult]:
     if status is None:
         return (yield Unknown(f"Deployment {workload.name}: status.readyReplicas is not there"))
     if workload.metadata.deleting:
-        yield _row(workload, "metadata.deletionTimestamp", seen="being deleted", wanted="absent")
+        yield at_deployment_of(workload, "metadata.deletionTimestamp", seen="being deleted", wanted="absent")
     ready, older = status.ready_replicas or 0, status.older_pods
     if workload.spec.replicas == 0:
-        yield _row(workload, STOPPED, seen="0", wanted="1 or more")
+        yield at_deployment_of(workload, STOPPED, seen="0", wanted="1 or more")
     elif older > 0:
-        yield _row(workload, OLDER, seen=f"{older} of an older template, {ready} ready", wanted="the newest one alone")
+        yield at_deployment_of(
+            workload, OLDER, seen=f"{older} of an older template, {ready} ready", wanted="the newest one alone"
+        )
     elif ready < wanted:
-        yield _row(workload, "status.readyReplicas", seen=str(ready), wanted=str(wanted))
-
-
-def _row(workload: Workload, path: str, *, seen: str, wanted: str) -> Evidence:
-    home, name = workload.namespace, workload.name
-    return Evidence(kind="Deployment", namespace=home, name=name, path=path, seen=seen, wanted=wanted)
+        yield at_deployment_of(workload, "status.readyReplicas", seen=str(ready), wanted=str(wanted))
 
 
 @check.advise
@@ -76,5 +76,5 @@ def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
     if row.path == OLDER:
         yield read_command(*home, "get", "replicasets,pods", *ours, "-o", "wide")
     if row.path in TASKS:
-        what, why = TASKS[row.path]
-        yield PersonTask(what=f"Deployment {row.namespace}/{row.name}: {what}", why=why, where="its events and logs")
+        what = f"Deployment {row.namespace}/{row.name}: {TASKS[row.path][0]}"
+        yield PersonTask(what=what, why=TASKS[row.path][1], where="its events and logs")

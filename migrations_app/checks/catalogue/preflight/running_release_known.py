@@ -20,7 +20,7 @@ check = Check(
     ),
     how=(
         "Compares CRDs and variables with the running version, and, if the image has no version, the Helm record and "
-        "the labels."
+        "the labels; asks where the image has a tag that is no version."
     ),
     reads=("controller",),
     says=("{count} source contradicts the running version", "{count} sources contradict the running version"),
@@ -38,6 +38,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if case.running.certainty != "exact" or controller is None:
         yield Unknown(f"no source names the running release exactly: {case.running.how}")
         return
+    if tag := case.running.odd_tag:
+        told = f"the {case.running.how} says {case.running.release}"
+        yield Unknown(f"what runs is not known: the image's tag {tag} names no release, and {told}")
     for sentence in case.running.disagreements:
         if sentence in case.running.misrecorded:
             continue  # image_matches_records reports those

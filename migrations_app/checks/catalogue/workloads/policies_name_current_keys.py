@@ -1,4 +1,4 @@
-"""Fails for each policy or volume with a label, annotation or API version that the target version does not use."""
+"""Fails for each policy or volume with a label, annotation, API version or kind that the target version lacks."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,10 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import note, word
-from migrations_app.inventory.facts.mentions import mentions
+from migrations_app.inventory.facts.mentions import matched_kinds, mentions
+from migrations_app.karpenter.kinds import successor
 from migrations_app.karpenter.labels import replacement, retired
-from migrations_app.karpenter.releases import version_gone
+from migrations_app.karpenter.releases import serves, version_gone
 
 check = Check(
     __name__,
@@ -21,7 +22,7 @@ check = Check(
     ),
     how=(
         "Searches policies of Kyverno, mutations and constraints of Gatekeeper, and the node affinity of "
-        "PersistentVolumes for keys and API versions of Karpenter that the target version does not have."
+        "PersistentVolumes for keys, API versions and kinds of Karpenter that the target version does not have."
     ),
     reads=("policies", "volumes"),
     says=(
@@ -49,6 +50,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             if newer or retired(key, release):
                 row = at_object(policy, path, seen=key, wanted=newer or replacement(key) or GONE)
                 yield row.with_data(key=key)
+        for match in matched_kinds(policy):
+            newer_kind = successor(match.kind)
+            if newer_kind and serves(release, match.kind.generation) is False:
+                row = at_object(policy, match.path, seen=match.text, wanted=f"{newer_kind.group} {newer_kind.kind}")
+                yield row.with_data(key=match.text)
     for volume in case.inventory.volumes.items:
         for expression in volume.expressions:
             if retired(expression.key, release):

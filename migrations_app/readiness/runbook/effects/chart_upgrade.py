@@ -62,7 +62,7 @@ def after_upgrade(inventory: Inventory, to: Release, *, values: Iterable[HelmCha
     )
     started = _with_new_controller(converted_to_v1(with_crds), controller, to=to)
     cleaned = _without_removed_objects(started, to, former=release_of(controller.workload))
-    return with_controller_work(_with_hash_versions(_with_service_ports(cleaned, to), to))
+    return with_controller_work(_with_hash_versions(with_service_ports(cleaned, to), to))
 
 
 def _with_kubernetes_raised(inventory: Inventory, least: str) -> Inventory:
@@ -203,7 +203,7 @@ def _hook_with_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
     return replace(hook, client_config=replace(target, service=replace(target.service, port=int(WEBHOOK_PORT))))
 
 
-def _with_service_ports(inventory: Inventory, to: Release) -> Inventory:
+def with_service_ports(inventory: Inventory, to: Release) -> Inventory:
     """With the ports of the new release, or of the chart values, on the Service of the controller."""
     controller = installation(inventory)
     if controller is None:

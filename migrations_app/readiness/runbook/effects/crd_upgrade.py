@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from migrations_app.inventory.facts.controller import CRD_CHART
+from migrations_app.inventory.facts.conversion_webhook import CONVERTED, WebhookAddress, chart_webhook
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Part, Seen, Unseen
@@ -27,8 +28,9 @@ ALPHA_PARTS: Final = {
 
 
 def with_crds_of_release(inventory: Inventory, to: Release) -> Inventory | NotShown:
-    """With the CRDs that the release ships; other CRDs stay. Stored versions stay too; NotShown `refused` if a new CRD
-    lacks a stored version, since the API server refuses this."""
+    """With the CRDs that the release ships and the conversion that the values of their chart make; other CRDs stay.
+    Stored versions stay too; NotShown `refused` if a new CRD lacks a stored version, since the API server refuses
+    this."""
     part, shipped = inventory.crds, crd_set(to)
     if isinstance(part, Unseen) or shipped is None:
         return NotShown("part_not_read", "crds") if isinstance(part, Unseen) else NotShown("release_not_known", str(to))
@@ -39,8 +41,19 @@ def with_crds_of_release(inventory: Inventory, to: Release) -> Inventory | NotSh
         if lost:
             return NotShown("refused", f"{crd.name} {', '.join(sorted(lost))} is stored")
         by_name[crd.name] = _updated_crd(installed, crd, to=to, converts=shipped.crd_chart_converts)
-    crds = tuple(by_name.values())
+    address = chart_webhook(inventory, to)
+    crds = tuple(_with_chart_conversion(crd, address) if address else crd for crd in by_name.values())
     return with_fields(inventory, crds=with_items(part, crds), discovery=_served_resources(inventory.discovery, crds))
+
+
+def _with_chart_conversion(crd: o.CRD, address: WebhookAddress) -> o.CRD:
+    """The CRD with the conversion of its chart, if it converts; unchanged if the namespace is not known."""
+    if crd.name not in CONVERTED or len(crd.served) < 2 or not address.namespace:
+        return crd
+    service = o.ServiceReference(name=address.name, namespace=address.namespace, port=address.port)
+    webhook = o.ConversionWebhook(client_config=o.WebhookTarget(service=service)) if address.converts else None
+    conversion = o.CrdConversion(strategy="Webhook" if webhook else "None", webhook=webhook)
+    return replace(crd, spec=replace(crd.spec, conversion=conversion))
 
 
 def with_crds_after_upgrade(inventory: Inventory, to: Release, *, service: o.ServiceReference | None) -> Inventory:

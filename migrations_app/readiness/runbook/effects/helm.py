@@ -10,7 +10,14 @@ from msgspec.structs import replace
 
 from migrations_app.checks.changes import HelmChange
 from migrations_app.conversion.chart_values.trees import laid
-from migrations_app.inventory.facts.controller import CHART, CRD_CHART, given_values, helm_release, installation
+from migrations_app.inventory.facts.controller import (
+    CHART,
+    CRD_CHART,
+    given_values,
+    helm_release,
+    installation,
+    webhooks_off,
+)
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen, Unseen
@@ -18,6 +25,7 @@ from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_R
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release, minor_order, parse
 from migrations_app.manifests import JsonMap
+from migrations_app.readiness.runbook.effects.chart_upgrade import with_service_ports
 from migrations_app.readiness.runbook.effects.controller import release_of, with_release, with_value
 from migrations_app.readiness.runbook.effects.controller_work import with_controller_work
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_of_release
@@ -83,8 +91,18 @@ def _with_controller(
     with_deployment = _with_settings(
         _with_deployment(recorded, running_controller.workload, after=after), change, running=release_of(after)
     )
-    crds = with_deployment if to is None else _crds_beside(with_deployment, change, to=to)
+    if to is None:
+        return with_controller_work(with_deployment)
+    crds = _crds_beside(_with_webhook_port(with_deployment, before=before, to=to), change, to=to)
     return crds if isinstance(crds, NotShown) else with_controller_work(crds)
+
+
+def _with_webhook_port(inventory: Inventory, *, before: Inventory, to: Release) -> Inventory:
+    """With the ports of the new release on the Service, if the chart of this patch turns the webhook on or off."""
+    former = installation(before)
+    was_off = webhooks_off(former, release_of(former.workload)) if former else True
+    is_off = webhooks_off(installation(inventory), to)
+    return inventory if was_off == is_off else with_service_ports(inventory, to)
 
 
 def _crds_beside(inventory: Inventory, change: HelmChange, *, to: Release) -> Inventory | NotShown:

@@ -6,6 +6,7 @@ from tests.builders.clusters import (
     NODE,
     a_cluster,
     an_empty_cluster,
+    finding_of,
     reads,
     remedies,
     result_of,
@@ -37,6 +38,33 @@ def test_a_second_one_in_another_namespace():
     found = result_of(CHECK, "1.0", a_cluster().with_docs(second[0]))
     row = a_row("karpenter", "metadata.namespace", "karpenter", "only that in kube-system")
     assert found == ("fail", "1 controller Deployment is missing, surplus or not ready", (row,))
+
+
+def before_the_move(replicas: int, status: dict[str, int]):
+    """The Deployment in the namespace that was used before."""
+    (second, *_) = controller(Install(cluster="test", version="0.37.8", namespace="karpenter"), [NODE])
+    return second | {"spec": second["spec"] | {"replicas": replicas}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "status", "severity", "seen"),
+    [
+        (0, {}, "warning", "karpenter, scaled to 0"),
+        (0, {"replicas": 2, "readyReplicas": 2}, "blocker", "karpenter"),  # they are on their way out
+        (2, {"replicas": 2}, "blocker", "karpenter"),
+    ],
+)
+def test_a_second_one_without_pods_blocks_nothing(replicas, status, severity, seen):
+    found = finding_of(CHECK, "1.0", a_cluster().with_docs(before_the_move(replicas, status)))
+    assert (found.status, found.severity) == ("fail", severity)
+    assert found.evidence == (a_row("karpenter", "metadata.namespace", seen, "only that in kube-system"),)
+
+
+def test_a_second_one_without_pods_beside_one_that_is_not_ready_blocks():
+    docs = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    docs[0]["status"] = {"readyReplicas": 1}
+    found = finding_of(CHECK, "1.0", a_cluster().without("controller").with_docs(docs[0], before_the_move(0, {})))
+    assert (found.status, found.severity, len(found.evidence)) == ("fail", "blocker", 2)
 
 
 @pytest.mark.parametrize(

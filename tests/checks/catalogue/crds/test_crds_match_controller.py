@@ -37,6 +37,34 @@ def test_between_crds_and_controller_the_kinds_that_the_hop_ends_may_be_gone():
     assert (status, {row.seen for row in rows}) == ("fail", {"absent"})
 
 
+OVERLAYS, BUFFERS = "nodeoverlays.karpenter.sh", "capacitybuffers.autoscaling.x-k8s.io"
+
+
+def without_overlays(gates: str):
+    kept = [crd for crd in helm_crds("1.8.8") if crd["metadata"]["name"] != OVERLAYS]
+    cluster = a_cluster("1.8.8", kubernetes="1.33", env={"FEATURE_GATES": gates})
+    return cluster.without("crds").with_docs(*kept)
+
+
+def test_an_optional_crd_is_needed_where_its_gate_is_on():
+    """The controller watches the kind then, and ends where nothing serves it."""
+    found = result_of(CHECK, "1.9", without_overlays("ReservedCapacity=true,NodeOverlay=true"))
+    row = wrong(OVERLAYS, "absent", "v1alpha1 (stored)")
+    assert found == ("fail", "1 CRD does not match the running version", (row,))
+    assert result_of(CHECK, "1.9", without_overlays("NodeOverlay=false")) == GOOD
+
+
+def test_capacity_buffers_of_another_project_may_have_more_versions():
+    docs = helm_crds("1.14.1")
+    (buffers,) = (crd for crd in docs if crd["metadata"]["name"] == BUFFERS)
+    buffers["spec"]["versions"].append({"name": "v1alpha1", "served": True, "storage": False})
+    on = a_cluster("1.14.0", kubernetes="1.34", env={"FEATURE_GATES": "CapacityBuffer=true"})
+    assert result_of(CHECK, NEWEST_MINOR, on.without("crds").with_docs(*docs), start="1.14.0") == GOOD
+    buffers["spec"]["versions"][0]["served"] = False
+    found = result_of(CHECK, NEWEST_MINOR, on.without("crds").with_docs(*docs), start="1.14.0")
+    assert [(row.name, row.wanted) for row in found[2]] == [(BUFFERS, "v1beta1 (stored)")]
+
+
 def test_crds_of_an_older_release():
     found = result_of(CHECK, "1.1+", a_cluster("1.0.14").without("crds").with_docs(*helm_crds("0.37.8")))
     assert found[:2] == ("fail", "3 CRDs do not match the running version")

@@ -1,6 +1,7 @@
 import json
 import shlex
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,13 +10,16 @@ from hypothesis import strategies as st
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.inventory.objects.aws import CrossCheck
+from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import node_class
+from migrations_app.samples.kubernetes_objects import node
 from tests.builders.clusters import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
-from tests.builders.iam import EVERYTHING, a_role, document, managed, permitted, policy_for
+from tests.builders.iam import EVERYTHING, a_node_role, a_role, document, managed, permitted, policy_for
 from tests.builders.newest import NEWEST, NEWEST_MINOR
 
 CHECK = "controller_permitted"
+LAUNCHED = "image, instance, launch-template, network-interface, security-group, spot-instances-request, subnet, volume"
 GOOD = ("pass", "The controller has every IAM permission of the target version", ())
 TAG_KEYS = Evidence(
     kind="IAM role",
@@ -190,6 +194,46 @@ def test_a_refusal_by_a_name_that_nobody_told_is_no_evidence():
     assert summary.startswith(
         "ec2:CreateTags on instance: nothing tells the name of the cluster and the account and the region ("
     )
+
+
+def without_account(*texts: str) -> Any:
+    """A cluster whose objects tell everything but its account, with documents that were handed in."""
+    given = a_role(*texts, found_by="given", arn="", role=Unseen("not_asked"), namespace="")
+    pod_identity = a_cluster("0.37.8", role="", env={"CLUSTER_NAME": "test", "INTERRUPTION_QUEUE": "test"})
+    place = {"kubelet": "v1.29.1", "provider_id": "aws:///eu-central-1a/i-0123456789abcdef0"}
+    return pod_identity.with_docs(node("ip-10-0-0-9", **place)).with_aws(
+        place=AwsPlace(region="", cluster=""), controller_roles=(given,), node_roles=(a_node_role(),)
+    )
+
+
+DENIED = {"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "*"}
+NOT_HERE = {"StringNotEquals": {"aws:PrincipalAccount": "111122223333"}}
+OF_TEAM = {"Effect": "Allow", "Action": "sqs:*", "Resource": "arn:aws:sqs:eu-central-1:1111*:team"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "certain"),
+    [
+        ((policy_for("0.37"),), ["ec2:CreateTags on instance"]),  # 1.0 sets a tag that no account's condition lists
+        ((policy_for("1.0"), document(DENIED)), [f"ec2:RunInstances on {LAUNCHED}"]),
+        ((policy_for("1.0"), document(DENIED | {"Condition": NOT_HERE})), []),  # allowed in the account that is named
+        ((policy_for("0.37"), document(OF_TEAM)), []),  # which accounts that means is not known
+    ],
+)
+def test_a_refusal_in_whichever_account_is_certain(texts, certain):
+    status, _, evidence = result_of(CHECK, "1.0", without_account(*texts))
+    assert [row.path for row in evidence] == certain
+    assert (status == "fail") == bool(certain)
+
+
+def test_a_refusal_in_some_accounts_is_unknown():
+    """A Deny outside of an account that is not told."""
+    cluster = without_account(policy_for("1.0"), document(DENIED | {"Condition": NOT_HERE}))
+    assert result_of(CHECK, "1.0", cluster)[0] == "pass"
+    named_twice = document(DENIED | {"Condition": NOT_HERE}, EVERYTHING | {"Resource": "arn:aws:sqs:*:444455556666:x"})
+    status, summary, evidence = result_of(CHECK, "1.0", without_account(policy_for("1.0"), named_twice))
+    assert (status, evidence) == ("unknown", ())
+    assert summary.startswith(f"ec2:RunInstances on {LAUNCHED}: nothing tells the account (")
 
 
 @pytest.mark.parametrize("all_clusters", [False, True])

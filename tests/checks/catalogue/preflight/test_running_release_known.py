@@ -1,8 +1,10 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.samples.installation import Crds, crds
+from migrations_app.samples.installation import Crds, Install, controller, crds
 from tests.builders.clusters import (
+    NODE,
+    ACluster,
     a_cluster,
     an_empty_cluster,
     reads,
@@ -43,6 +45,26 @@ def test_a_range_is_unknown():
         "no source names the running release exactly: there is no Karpenter Deployment",
         (),
     )
+
+
+def of_image(image: str) -> ACluster:
+    """A cluster whose controller has that image; its labels say 0.37.8."""
+    docs = controller(Install(cluster="test", version="0.37.8"), [NODE])
+    (deployment,) = (one for one in docs if one["kind"] == "Deployment")
+    deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    return an_empty_cluster().with_kubernetes("v1.29.4").with_docs(*docs, *crds(Crds(version="0.37.8")))
+
+
+def test_a_tag_that_is_no_version_leaves_open_what_runs():
+    found = result_of(CHECK, "1.0", of_image("registry.example/karpenter:latest"))
+    label = "Deployment label app.kubernetes.io/version"
+    why = f"what runs is not known: the image's tag latest names no release, and the {label} says 0.37.8"
+    assert found == ("unknown", why, ())
+
+
+@pytest.mark.parametrize("image", [f"registry.example/karpenter@sha256:{'3d' * 32}", "registry.example:5000/karpenter"])
+def test_an_image_without_a_tag_is_the_one_that_is_recorded(image):
+    assert result_of(CHECK, "1.0", of_image(image))[0] == "pass"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))

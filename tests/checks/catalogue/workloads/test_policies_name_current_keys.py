@@ -9,6 +9,10 @@ CHECK = "policies_name_current_keys"
 GOOD = ("pass", "Policies and volumes use current keys and versions", ())
 
 
+def row(kind, name, path, *, seen, wanted):
+    return Evidence(kind=kind, name=name, path=path, seen=seen, wanted=wanted)
+
+
 def kyverno(spec, name="spare-nodes"):
     return doc("kyverno.io/v1", "ClusterPolicy", metadata=meta(name), spec=spec)
 
@@ -18,14 +22,58 @@ def mutating(key):
     return kyverno({"rules": [{"name": "spare", "mutate": {"patchStrategicMerge": patch}}]})
 
 
+def matching(*kinds):
+    return kyverno({"rules": [{"match": {"any": [{"resources": {"kinds": list(kinds)}}]}}]}, name="limits")
+
+
+def constraint(*groups):
+    """As the rows of a policy of Kyverno, because the kinds of constraints are those of their templates."""
+    return kyverno({"match": {"kinds": [{"apiGroups": list(groups), "kinds": ["Provisioner"]}]}}, name="limits")
+
+
+KYVERNO, GATEKEEPER = "spec.rules[0].match.any[0].resources.kinds[0]", "spec.match.kinds[0].kinds[0]"
+
+
+@pytest.mark.parametrize(
+    ("policy", "path", "seen", "wanted"),
+    [
+        (matching("karpenter.sh/*/Provisioner"), KYVERNO, "karpenter.sh/*/Provisioner", "karpenter.sh NodePool"),
+        (matching("karpenter.sh/*/Machine"), KYVERNO, "karpenter.sh/*/Machine", "karpenter.sh NodeClaim"),
+        (
+            matching("karpenter.k8s.aws/*/AWSNodeTemplate"),
+            KYVERNO,
+            "karpenter.k8s.aws/*/AWSNodeTemplate",
+            "karpenter.k8s.aws EC2NodeClass",
+        ),
+        (constraint("karpenter.sh"), GATEKEEPER, "Provisioner", "karpenter.sh NodePool"),
+    ],
+)
+def test_a_policy_that_matches_a_kind_of_old(policy, path, seen, wanted):
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(policy)
+    cause = row(policy["kind"], "limits", path, seen=seen, wanted=wanted)
+    assert result_of(CHECK, "0.33+", cluster) == ("fail", "1 outdated key or version in a policy or volume", (cause,))
+    before = a_cluster("0.31.4", kubernetes="1.28").with_docs(policy)
+    assert result_of(CHECK, "0.32", before) == GOOD  # 0.32 runs both generations
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        matching("karpenter.sh/*/NodePool"),
+        matching("karpenter.sh.example.com/*/Provisioner", "cluster.x-k8s.io/*/Machine"),
+        constraint("example.com"),
+        kyverno({"match": {"kinds": "karpenter.sh", "apiGroups": ["karpenter.sh"]}}),
+        kyverno({"match": {"kinds": [1, None], "apiGroups": ["karpenter.sh", {}]}}),
+    ],
+)
+def test_kinds_of_today_and_of_others_are_left_alone(policy):
+    assert result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(policy)) == GOOD
+
+
 def volume(key):
     terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": ["web"]}]}]
     spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
     return doc("v1", "PersistentVolume", metadata=meta("pv-1"), spec=spec)
-
-
-def row(kind, name, path, *, seen, wanted):
-    return Evidence(kind=kind, name=name, path=path, seen=seen, wanted=wanted)
 
 
 RULE = "spec.rules[0].mutate.patchStrategicMerge.metadata.annotations"

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.inventory.facts.controller import given_values, installation
+from migrations_app.inventory.facts.conversion_webhook import CONVERTED, conversion_target, strategy_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.inventory.objects.karpenter import HelmRelease, ServiceReference
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.runbook.effects.chart_upgrade import after_upgrade
 from migrations_app.readiness.runbook.effects.effect import effect
@@ -213,3 +215,25 @@ def test_values_stay_in_the_application_that_gives_them(spec: dict[str, Any]) ->
     assert config(before) == {"replicas": 2, "logLevel": "debug"}
     assert config(after(before, {"replicas": 3, "logLevel": None})) == {"replicas": 3}
     assert config(before) == {"replicas": 2, "logLevel": "debug"}
+
+
+def test_the_patch_that_brings_the_conversion_brings_its_webhook() -> None:
+    """0.35.12 converts between v1beta1 and v1 and has its webhook on by default; 0.35.0 has neither."""
+    before = with_crd_chart("0.35.0")
+    upgraded = after(before, {}, version="0.35.12")
+    assert conversions(before) == {("None", None)}
+    called = ServiceReference(name="karpenter", namespace="kube-system", port=8443)
+    assert conversions(upgraded) == {("Webhook", called)}
+    (service,) = (one for one in upgraded.services.items if (one.namespace, one.name) == ("kube-system", "karpenter"))
+    assert ("https-webhook", 8443) in {(port.name, port.port) for port in service.spec.ports or ()}
+
+
+def test_the_chart_of_the_crds_keeps_the_conversion_off_by_its_values() -> None:
+    record = replace(with_crd_chart("0.35.0").helm_releases.items[-1], config={"webhook": {"enabled": False}})
+    before = cluster("0.35.0").with_items("helm_releases", record).build()
+    assert conversions(after(before, {}, version="0.35.12")) == {("None", None)}
+
+
+def conversions(inventory: Inventory) -> set[tuple[str, ServiceReference | None]]:
+    """Strategy and Service of the CRDs of the three kinds."""
+    return {(strategy_of(crd), conversion_target(crd)) for crd in inventory.crds.items if crd.name in CONVERTED}
