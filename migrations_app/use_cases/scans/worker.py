@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from migrations_app.clients.agents.agent_line import NO_LINE
+from migrations_app.clients.agents.agent_round_tripper import NO_CONNECTION
 from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
 from migrations_app.inventory.inventory import PART_NAMES
@@ -103,7 +103,7 @@ def _refuse_lost(collected: CollectResult) -> None:
     unreachable, not as read in part.
     """
     for line in collected.parts:
-        if line.why in NO_LINE:
+        if line.why in NO_CONNECTION:
             raise Unreachable(line.detail, code=line.why)
 
 

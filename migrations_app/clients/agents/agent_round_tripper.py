@@ -1,7 +1,7 @@
 """The workers' end of a connection to an API server through the agent in its cluster.
 
 Deadlines, the minimum rate and the size limits are those of every other connection. They are counted here and by the
-agent (K06, K09). Without a sign of life of the agent, a call fails as `agent_lost` at once, not after a timeout.
+agent (K06, K09). Without a heartbeat of the agent, a call fails as `agent_lost` at once, not after a timeout.
 """
 
 import io
@@ -18,11 +18,11 @@ from migrations_app import errors
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.agents.protocol import PASSED_ON, AgentCall, AgentPiece
 from migrations_app.clients.kubernetes.deadline_socket import current_deadline
-from migrations_app.clients.kubernetes.line import ApiCall
+from migrations_app.clients.kubernetes.round_tripper import ApiCall
 from migrations_app.clients.secret import clean
 
 LOST: Final = "agent_lost"
-NO_LINE: Final = frozenset({LOST, "agent_revoked", "agent_busy", "agent_forged", "no_broker"})
+NO_CONNECTION: Final = frozenset({LOST, "agent_revoked", "agent_busy", "agent_forged", "no_broker"})
 """Codes of a connection that is gone or cannot be trusted: the cluster was not read, whatever came before."""
 _FAILURES: Final[Mapping[str, type[errors.ReadError]]] = {
     "address_refused": errors.AddressRefused,
@@ -31,8 +31,8 @@ _FAILURES: Final[Mapping[str, type[errors.ReadError]]] = {
 }
 
 
-class AgentLine:
-    """A Line through one session of one agent: in another session, the agent may speak to another server."""
+class AgentRoundTripper:
+    """A RoundTripper through one session of one agent: in another session, the agent may speak to another server."""
 
     addresses = 1
     encoding = "gzip"
@@ -43,7 +43,7 @@ class AgentLine:
         self._closed = False
         self.ca_digest = ca_digest
 
-    def answer(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
+    def round_trip(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
         """The response, its body unread. Raises Unreachable `agent_lost`, TimeoutError, and the errors of the agent."""
         if self._closed:
             raise errors.Unreachable("the client is closed", code="closed")
@@ -83,7 +83,7 @@ class AgentLine:
         self._mailbox.drop(nonce)
 
     def require_agent(self) -> None:
-        """Raises Unreachable unless the agent of this session sent a sign of life lately."""
+        """Raises Unreachable unless the agent of this session sent a heartbeat lately."""
         if self._mailbox.live_session() != self._session:
             raise errors.Unreachable("the cluster's agent is not connected to karpdash", code=LOST)
 
@@ -93,9 +93,9 @@ class _AnswerBody(io.RawIOBase):
     piece, which arrives before the body begins, counts as well.
     """
 
-    def __init__(self, line: AgentLine, first: AgentPiece) -> None:
+    def __init__(self, round_tripper: AgentRoundTripper, first: AgentPiece) -> None:
         super().__init__()
-        self._line = line
+        self._round_tripper = round_tripper
         self._piece = first
         self._left = memoryview(first.body)
 
@@ -104,7 +104,7 @@ class _AnswerBody(io.RawIOBase):
 
     def readinto(self, into: Any) -> int:  # noqa: ANN401 - any writable buffer, as io has it
         while not self._left and not self._piece.last:
-            self._piece = self._line.piece(self._piece.nonce, self._piece.index + 1)
+            self._piece = self._round_tripper.piece(self._piece.nonce, self._piece.index + 1)
             if self._piece.failure:
                 _fail(self._piece)
             self._left = memoryview(self._piece.body)
@@ -116,7 +116,7 @@ class _AnswerBody(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            self._line.drop(self._piece.nonce)
+            self._round_tripper.drop(self._piece.nonce)
         super().close()
 
 

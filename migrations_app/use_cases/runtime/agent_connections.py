@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from migrations_app.clients.agents.agent_line import LOST, AgentLine
+from migrations_app.clients.agents.agent_round_tripper import LOST, AgentRoundTripper
 from migrations_app.clients.agents.call_rules import CARRIED
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.kubernetes.connection import Connection, parse_server
@@ -14,15 +14,15 @@ from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 
 
 @dataclass(frozen=True, slots=True)
-class AgentRoute:
-    """The server as the agent reports it, the line through the agent, and whether the agent may change the cluster."""
+class AgentConnection:
+    """The server as the agent reports it, and how requests reach it. `acts`: the agent may change the cluster."""
 
     connection: Connection
-    line: AgentLine
+    round_tripper: AgentRoundTripper
     acts: bool
 
 
-def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentRoute:
+def agent_connection(cluster: Cluster, *, keys: EncryptionKeys) -> AgentConnection:
     """The connection through the agent.
 
     Raises Unreachable `agent_lost` if no agent is connected, `agent_revoked` if its token is revoked.
@@ -33,9 +33,9 @@ def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentRoute:
     if row is None or not row.session:
         raise Unreachable("the cluster's agent is not connected to karpdash", code=LOST)
     mailbox = AgentMailbox(settings.ENV.broker_url, str(row.pk), keys, row.session)
-    line = AgentLine(mailbox, session=row.session, ca_digest=row.ca_digest)
-    line.require_agent()
-    return AgentRoute(Connection(server=parse_server(row.server), ca_pem=""), line, row.acts)
+    round_tripper = AgentRoundTripper(mailbox, session=row.session, ca_digest=row.ca_digest)
+    round_tripper.require_agent()
+    return AgentConnection(Connection(server=parse_server(row.server), ca_pem=""), round_tripper, row.acts)
 
 
 def refuse_without_helm(cluster: Cluster, *, namespace: str, release: str) -> None:

@@ -1,6 +1,6 @@
-"""The connection that carries one request to an API server: directly, or through an agent in the cluster.
+"""Sends one request to an API server and returns the response: directly, or through an agent in the cluster.
 
-The transport decides what is sent, how often, and what the answer means. A Line only carries the request.
+The transport decides what is sent, how often, and what the answer means. A RoundTripper only carries the request.
 """
 
 import ipaddress
@@ -42,7 +42,7 @@ class ApiCall:
     ends: float
 
 
-class Line(Protocol):
+class RoundTripper(Protocol):
     """Carries requests to one API server, each of them once. Thread-safe."""
 
     ca_digest: str
@@ -52,7 +52,7 @@ class Line(Protocol):
     addresses: int
     """The number of addresses of the server that can be tried."""
 
-    def answer(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
+    def round_trip(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
         """The response, its body unread. `patience` is how many seconds to wait for its first byte.
 
         Raises one of errors.CAUGHT, or a ReadError that a second try cannot change.
@@ -65,8 +65,8 @@ class Line(Protocol):
         """Closes connections and drops credentials; safe to call twice."""
 
 
-class DirectLine:
-    """A Line to the server's address. The name is resolved and checked when the object is created (K05)."""
+class DirectRoundTripper:
+    """A RoundTripper to the server's address. The name is resolved and checked when the object is created (K05)."""
 
     def __init__(
         self,
@@ -90,8 +90,8 @@ class DirectLine:
         local = ipaddress.ip_address(self._addresses[0]).is_loopback
         self.encoding = "identity" if local else "gzip"
 
-    def answer(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
-        """The response, its body unread. Raises one of errors.CAUGHT, and Unreachable once the line is closed.
+    def round_trip(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
+        """The response, its body unread. Raises one of errors.CAUGHT, and Unreachable once it is closed.
 
         The client's own exceptions wrap those of urllib3.
         """

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from migrations_app.clients.agents.agent_line import AgentLine
+from migrations_app.clients.agents.agent_round_tripper import AgentRoundTripper
 from migrations_app.clients.agents.protocol import AgentCall, AgentPiece
 from migrations_app.clients.kubernetes.api import api_request
 from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, with_deadline
 from migrations_app.clients.kubernetes.limits import DEFAULT
-from migrations_app.clients.kubernetes.line import ApiCall
+from migrations_app.clients.kubernetes.round_tripper import ApiCall
 from migrations_app.errors import InvalidResponse
 
 SESSION = "one"
@@ -42,8 +42,8 @@ def piece(index: int, *, last: bool = False, body: bytes = b"", status: int = 20
     return AgentPiece(nonce="1", index=index, last=last, body=body, status=status)
 
 
-def line_over(mailbox: Any) -> AgentLine:
-    return AgentLine(mailbox, session=SESSION, ca_digest="a" * 64)
+def round_tripper_over(mailbox: Any) -> AgentRoundTripper:
+    return AgentRoundTripper(mailbox, session=SESSION, ca_digest="a" * 64)
 
 
 def a_call() -> ApiCall:
@@ -55,7 +55,7 @@ def test_the_first_piece_counts_for_the_rate() -> None:  # K06
     mailbox = Mailbox(piece(0, body=body), piece(1, last=True, body=b"y"))
     pace = ResponseDeadline(DEFAULT, ends=time.monotonic() + 600)
     with with_deadline(pace):
-        response = line_over(mailbox).answer(a_call(), patience=30)
+        response = round_tripper_over(mailbox).round_trip(a_call(), patience=30)
         pace.begin_body()
         assert response.read() == body + b"y"
     # 64 seconds' worth came: the next piece may take as long, beyond the slow start.
@@ -66,5 +66,5 @@ def test_the_first_piece_counts_for_the_rate() -> None:  # K06
 def test_an_answer_without_a_status_of_http_is_none(status: int) -> None:
     mailbox = Mailbox(piece(0, last=True, status=status))
     with with_deadline(ResponseDeadline(DEFAULT, ends=time.monotonic() + 600)), pytest.raises(InvalidResponse):
-        line_over(mailbox).answer(a_call(), patience=30)
+        round_tripper_over(mailbox).round_trip(a_call(), patience=30)
     assert len(mailbox.dropped) == 1
