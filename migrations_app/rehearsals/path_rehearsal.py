@@ -24,16 +24,16 @@ from migrations_app.karpenter.upgrade_path import PathHop, path
 from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, Report
-from migrations_app.readiness.runbook.effects.places import with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_parts
 from migrations_app.readiness.runbook.hop_work import state_after_upgrade, state_before_upgrade
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.rehearsals.assumptions import PLAYED_VERSIONS, RehearsalAssumptions, assumptions_of, running_with
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
 from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import PARTS, is_ours, read_objects
 from migrations_app.rehearsals.rehearsed_path import SCHEMA, RehearsedHop, RehearsedPath, RehearsedStep, StepEnd
-from migrations_app.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
 from migrations_app.twin.ports.reading import TwinReader
 
 NOTHING_TO_DO = "nothing_to_do"
@@ -62,11 +62,11 @@ def rehearse_path(
     """
     collected = collect(api, cluster=cluster, on_part=on_part)
     reading = read_objects(api, collected.inventory)
-    around = surroundings(reading, collected.inventory, seed=request.seed)
-    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=Failure())
+    assumptions = assumptions_of(reading, collected.inventory, seed=request.seed)
+    stage = set_up(reading, assumptions.behaviour, identity=UNNAMED, failure=Failure())
     del reading
     read = (name for name, _ in PARTS if name != "crds" and isinstance(collected.inventory.part(name), Seen))
-    return _PathRehearsal(request, collected, stage, tuple(read)).result(around)
+    return _PathRehearsal(request, collected, stage, tuple(read)).result(assumptions)
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class _PathRehearsal:
     """The names of the parts that are on the twin."""
     hops: list[RehearsedHop] = field(default_factory=list)
 
-    def result(self, around: Surroundings) -> RehearsedPath:
+    def result(self, assumptions: RehearsalAssumptions) -> RehearsedPath:
         before = len(self.stage.simulator.state.nodes)
         path(detect_running_release(self.collected.inventory), target=self.request.target)
         while len(self.hops) < MAX_HOPS and self._goes_on():
@@ -99,10 +99,10 @@ class _PathRehearsal:
             hops=tuple(self.hops),
             seconds=round((self.stage.clock.now() - self.stage.began).total_seconds()),
             nodes_before=before,
-            nodes_peak=measured.peak_nodes if around.counts_rooms else None,
+            nodes_peak=measured.peak_nodes if assumptions.counts_rooms else None,
             pods_moved=measured.pods_moved,
-            unknown=around.unknown,
-            assumptions=around.assumptions,
+            unknown=assumptions.unknown,
+            assumptions=assumptions.assumptions,
         )
 
     def _goes_on(self) -> bool:

@@ -14,8 +14,8 @@ from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.runbook.effects.chart_upgrade import after_upgrade
 from migrations_app.readiness.runbook.effects.effect import effect_of_all
-from migrations_app.readiness.runbook.effects.places import with_parts
-from migrations_app.readiness.runbook.effects.succession import with_successors
+from migrations_app.readiness.runbook.effects.object_lookup import with_parts
+from migrations_app.readiness.runbook.effects.successors import with_successors
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from migrations_app.readiness.runbook.work_order import (
     DRIFT_HOLD_CHECKS,

@@ -12,8 +12,8 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import Policy
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rehearsals.rehearsals import newest_result, rehearsals_of
+from migrations_app.queries.rehearsals.requirement import why_unrehearsed
 from migrations_app.rehearsals.document import PlayRefusal, RehearsalPlay, read_document, stored
 from migrations_app.rehearsals.play import Failure
 from migrations_app.rehearsals.result import RehearsalStop

@@ -29,12 +29,12 @@ from migrations_app.karpenter.releases import as_tag, find, metrics_port
 from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness.runbook.effects.as_v1 import converted_to_v1
+from migrations_app.readiness.runbook.effects.consequences import with_consequences
 from migrations_app.readiness.runbook.effects.controller import release_of
 from migrations_app.readiness.runbook.effects.controller_work import with_controller_work
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_after_upgrade
 from migrations_app.readiness.runbook.effects.environment import with_environment
-from migrations_app.readiness.runbook.effects.followers import with_consequences
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 
 HASH_ANNOTATIONS = {
     "nodepools": (labels.NODEPOOL_HASH_VERSION,),

@@ -14,7 +14,7 @@ from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
-from migrations_app.readiness.runbook.effects.places import with_items
+from migrations_app.readiness.runbook.effects.object_lookup import with_items
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 KEEP_ANNOTATION: Final = "helm.sh/resource-policy"

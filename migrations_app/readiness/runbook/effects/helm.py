@@ -21,7 +21,7 @@ from migrations_app.manifests import JsonMap
 from migrations_app.readiness.runbook.effects.controller import release_of, with_release, with_value
 from migrations_app.readiness.runbook.effects.controller_work import with_controller_work
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_of_release
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 CONVERSION_FIELDS = {

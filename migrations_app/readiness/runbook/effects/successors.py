@@ -12,7 +12,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.parts import Part, Seen, UnparsableObject
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 SUCCESSOR_KINDS: Final[dict[str, tuple[str, type[o.NamedObject]]]] = {

@@ -10,7 +10,7 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
 from migrations_app.inventory.pod_groups import constraints, markers
 from migrations_app.readiness.runbook.effects.deletion import without_object
-from migrations_app.readiness.runbook.effects.places import with_items, with_object, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_object, with_parts
 
 ROLLING_KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet")
 """Workloads that replace their pods when their template changes."""

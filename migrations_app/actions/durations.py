@@ -7,7 +7,7 @@ A terminal's time line (rehearsals/text.py), a badge (readiness/outputs/badge.py
 from datetime import timedelta
 
 
-def span_words(length: timedelta) -> str:
+def duration_text(length: timedelta) -> str:
     """The duration in its two largest units, such as `2 h 5 min`. A second unit of 0 is left out."""
     seconds = max(0, int(length.total_seconds()))
     units = (("d", seconds // 86400), ("h", seconds // 3600 % 24), ("min", seconds // 60 % 60), ("s", seconds % 60))

@@ -2,7 +2,7 @@
 
 from migrations_app.karpenter.coverage.entry import Coverage, covered
 
-WORK_PAINS: tuple[Coverage, ...] = (
+WORK_PROBLEMS: tuple[Coverage, ...] = (
     covered(
         "CONV-01", "Spot appears although nobody asked for it", checks="pools_state_capacity_type alpha_behaviour_kept"
     ),

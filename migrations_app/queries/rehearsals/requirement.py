@@ -7,7 +7,7 @@ from migrations_app.actions.rehearsable import unplayed_kinds
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.clusters.identity import registrations_of
-from migrations_app.queries.rollouts.policies import demanded_risks, policy_of, risk_of
+from migrations_app.queries.rollouts.policies import policy_of, risk_of, risks_requiring_rehearsal
 
 WITHOUT_FAILURE = "none"
 """The scenario of the play without a failure."""
@@ -33,13 +33,15 @@ class _StoredPlays(msgspec.Struct, frozen=True):
     plays: tuple[_StoredPlay, ...] = ()
 
 
-def rehearsal_demanded(row: Rollout) -> bool:
+def rehearsal_required(row: Rollout) -> bool:
     """Whether a policy of the cluster's registrations requires a rehearsal of this plan.
 
     It does not if the plan changes kinds that rehearsals cannot play.
     """
     risk = risk_of(row.risk)
-    if not any(risk in demanded_risks(policy_of(registration)) for registration in registrations_of(row.cluster_id)):
+    if not any(
+        risk in risks_requiring_rehearsal(policy_of(registration)) for registration in registrations_of(row.cluster_id)
+    ):
         return False
     return bool(row.plan) and not unplayed_kinds(msgspec.json.decode(bytes(row.plan), type=Plan))
 
@@ -49,7 +51,7 @@ def why_unrehearsed(row: Rollout) -> str:
 
     The newest rehearsal of exactly this plan counts, if its play without a failure completed the plan.
     """
-    if not rehearsal_demanded(row):
+    if not rehearsal_required(row):
         return ""
     rehearsals = Rehearsal.objects.filter(rollout_id=row.pk)
     ended = rehearsals.filter(digest=row.digest, state=Rehearsal.State.FINISHED).order_by("-made_at", "-pk")

@@ -2,7 +2,7 @@
 
 from migrations_app.karpenter.coverage.entry import Coverage, covered
 
-PLATFORM_PAINS: tuple[Coverage, ...] = (
+PLATFORM_PROBLEMS: tuple[Coverage, ...] = (
     covered(
         "CRD-01",
         "Helm upgrades no CRD",

@@ -35,7 +35,7 @@ ONE_BY_ONE_BEFORE = "0.34"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RehearsalAssumptions:
     """The simulator's behaviour for a cluster, the assumptions, and what is not known."""
 
     behaviour: Behaviour
@@ -45,7 +45,7 @@ class Surroundings:
     """Whether the resource requests of pods are known: without them the number of nodes cannot be computed."""
 
 
-def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0) -> Surroundings:
+def assumptions_of(reading: ClusterReading, inventory: Inventory, *, seed: int = 0) -> RehearsalAssumptions:
     """Derives the behaviour from the reading. Raises InvalidInput `unknown_version`."""
     requests = _requests_are_known(reading)
     seconds = node_seconds(reading)
@@ -80,7 +80,7 @@ def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0
     unknown = [*_unknown(reading, requests=requests)]
     if unplayed := unplayed_consolidation(reading, at_once=behaviour.at_once):
         unknown.append(unplayed)
-    return Surroundings(behaviour, tuple(unknown), tuple(assumptions), requests)
+    return RehearsalAssumptions(behaviour, tuple(unknown), tuple(assumptions), requests)
 
 
 CONSOLIDATION = "consolidation_unplayed"
@@ -138,16 +138,16 @@ def _most(pool: JsonMap, reading: ClusterReading) -> int:
     return min([size, *(share_of(str(budget.get("nodes", "10%")), size) for budget in bound)])
 
 
-def as_sample(around: Surroundings, behaviour: Behaviour) -> Surroundings:
-    """The surroundings of a sample cluster, which is simulated, too: the rehearsal uses the behaviour of that
+def as_sample(assumptions: RehearsalAssumptions, behaviour: Behaviour) -> RehearsalAssumptions:
+    """The assumptions of a sample cluster, which is simulated, too: the rehearsal uses the behaviour of that
     simulator.
     """
-    behaviour = replace(behaviour, seed=around.behaviour.seed)
-    unknown = around.unknown
+    behaviour = replace(behaviour, seed=assumptions.behaviour.seed)
+    unknown = assumptions.unknown
     if not behaviour.consolidates:
         unknown = tuple(unknown_part for unknown_part in unknown if unknown_part.code != CONSOLIDATION)
     assumption = "this sample cluster is simulated itself: nodes, pods, sizes and zones are as they are there"
-    return replace(around, behaviour=behaviour, unknown=unknown, assumptions=(assumption,))
+    return replace(assumptions, behaviour=behaviour, unknown=unknown, assumptions=(assumption,))
 
 
 def _node_words(seconds: tuple[float, ...]) -> str:

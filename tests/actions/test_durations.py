@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from migrations_app.actions.spans import span_words
+from migrations_app.actions.durations import duration_text
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from migrations_app.actions.spans import span_words
     ],
 )
 def test_the_two_largest_units(seconds, words):
-    assert span_words(timedelta(seconds=seconds)) == words
+    assert duration_text(timedelta(seconds=seconds)) == words

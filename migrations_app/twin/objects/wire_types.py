@@ -10,16 +10,16 @@ from migrations_app.twin.objects.kinds import CRD, Place
 Strings = dict[str, str]
 
 
-class _Form(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class _WireType(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Fields that are not declared may have any type."""
 
 
-class _Object(_Form, frozen=True):
+class _Object(_WireType, frozen=True):
     spec: dict[str, Any] | None = None
     status: dict[str, Any] | None = None
 
 
-class _OwnerForm(_Form, frozen=True):
+class _OwnerType(_WireType, frozen=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -28,7 +28,7 @@ class _OwnerForm(_Form, frozen=True):
     block_owner_deletion: bool | None = None
 
 
-class _MetadataForm(_Form, frozen=True):
+class _MetadataType(_WireType, frozen=True):
     name: str | None = None
     generate_name: str | None = None
     namespace: str | None = None
@@ -41,86 +41,86 @@ class _MetadataForm(_Form, frozen=True):
     labels: Strings | None = None
     annotations: Strings | None = None
     finalizers: list[str] | None = None
-    owner_references: list[_OwnerForm] | None = None
+    owner_references: list[_OwnerType] | None = None
     managed_fields: list[dict[str, Any]] | None = None
 
 
-class _Resources(_Form, frozen=True):
+class _Resources(_WireType, frozen=True):
     requests: dict[str, Any] | None = None
     limits: dict[str, Any] | None = None
 
 
-class _Container(_Form, frozen=True):
+class _Container(_WireType, frozen=True):
     name: str = ""
     image: str = ""
     resources: _Resources = _Resources()
 
 
-class _Toleration(_Form, frozen=True):
+class _Toleration(_WireType, frozen=True):
     key: str | None = None
     operator: str | None = None
     effect: str | None = None
 
 
-class _PodSpecForm(_Form, frozen=True):
+class _PodSpecType(_WireType, frozen=True):
     containers: list[_Container] | None = None
     tolerations: list[_Toleration] | None = None
     node_name: str | None = None
     termination_grace_period_seconds: int | None = None
 
 
-class _Condition(_Form, frozen=True):
+class _Condition(_WireType, frozen=True):
     type: str = ""
     status: str = ""
 
 
-class _PodStatusForm(_Form, frozen=True):
+class _PodStatusType(_WireType, frozen=True):
     phase: str | None = None
     conditions: list[_Condition] | None = None
 
 
-class _PodForm(_Form, frozen=True):
-    spec: _PodSpecForm | None = None
-    status: _PodStatusForm | None = None
+class _PodType(_WireType, frozen=True):
+    spec: _PodSpecType | None = None
+    status: _PodStatusType | None = None
 
 
-class _Taint(_Form, frozen=True):
+class _Taint(_WireType, frozen=True):
     key: str = ""
     effect: str = ""
 
 
-class _NodeForm(_Form, frozen=True):
+class _NodeType(_WireType, frozen=True):
     taints: list[_Taint] | None = None
     unschedulable: bool | None = None
 
 
-class _NodeState(_Form, frozen=True):
+class _NodeState(_WireType, frozen=True):
     capacity: dict[str, Any] | None = None
 
 
-class _Node(_Form, frozen=True):
-    spec: _NodeForm | None = None
+class _Node(_WireType, frozen=True):
+    spec: _NodeType | None = None
     status: _NodeState | None = None
 
 
-class _Expression(_Form, frozen=True):
+class _Expression(_WireType, frozen=True):
     key: str
     operator: str
     values: list[str] | None = None
 
 
-class _Selector(_Form, frozen=True):
+class _Selector(_WireType, frozen=True):
     match_labels: Strings | None = None
     match_expressions: list[_Expression] | None = None
 
 
-class _BudgetSpecForm(_Form, frozen=True):
+class _BudgetSpecType(_WireType, frozen=True):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     selector: _Selector | None = None
 
 
-class _BudgetStatusForm(_Form, frozen=True):
+class _BudgetStatusType(_WireType, frozen=True):
     observed_generation: int | None = None
     disruptions_allowed: int | None = None
     current_healthy: int | None = None
@@ -128,23 +128,23 @@ class _BudgetStatusForm(_Form, frozen=True):
     disrupted_pods: Strings | None = None
 
 
-class _BudgetForm(_Form, frozen=True):
-    spec: _BudgetSpecForm | None = None
-    status: _BudgetStatusForm | None = None
+class _BudgetType(_WireType, frozen=True):
+    spec: _BudgetSpecType | None = None
+    status: _BudgetStatusType | None = None
 
 
-class _SchemaForm(_Form, frozen=True):
+class _SchemaType(_WireType, frozen=True):
     type: str = ""
-    properties: "dict[str, _SchemaForm] | None" = None
-    additional_properties: "bool | _SchemaForm | None" = None
-    items: "_SchemaForm | None" = None
+    properties: "dict[str, _SchemaType] | None" = None
+    additional_properties: "bool | _SchemaType | None" = None
+    items: "_SchemaType | None" = None
     required: list[str] | None = None
     enum: list[Any] | None = None
     nullable: bool = False
-    all_of: "list[_SchemaForm] | None" = None
-    any_of: "list[_SchemaForm] | None" = None
-    one_of: "list[_SchemaForm] | None" = None
-    not_: "_SchemaForm | None" = msgspec.field(default=None, name="not")
+    all_of: "list[_SchemaType] | None" = None
+    any_of: "list[_SchemaType] | None" = None
+    one_of: "list[_SchemaType] | None" = None
+    not_: "_SchemaType | None" = msgspec.field(default=None, name="not")
     pattern: str | None = None
     format: str | None = None
     minimum: float | None = None
@@ -159,11 +159,11 @@ class _SchemaForm(_Form, frozen=True):
     list_keys: list[str] | None = msgspec.field(default=None, name="x-kubernetes-list-map-keys")
 
 
-class _SchemaHolder(_Form, frozen=True):
-    schema: _SchemaForm | None = msgspec.field(default=None, name="openAPIV3Schema")
+class _SchemaHolder(_WireType, frozen=True):
+    schema: _SchemaType | None = msgspec.field(default=None, name="openAPIV3Schema")
 
 
-class _Version(_Form, frozen=True):
+class _Version(_WireType, frozen=True):
     name: str = ""
     served: bool = False
     storage: bool = False
@@ -171,31 +171,31 @@ class _Version(_Form, frozen=True):
     subresources: dict[str, Any] | None = None
 
 
-class _Service(_Form, frozen=True):
+class _Service(_WireType, frozen=True):
     namespace: str = ""
     name: str = ""
 
 
-class _ClientConfig(_Form, frozen=True):
+class _ClientConfig(_WireType, frozen=True):
     service: _Service | None = None
     url: str | None = None
 
 
-class _ConversionHook(_Form, frozen=True):
+class _ConversionHook(_WireType, frozen=True):
     client_config: _ClientConfig | None = None
 
 
-class _Conversion(_Form, frozen=True):
+class _Conversion(_WireType, frozen=True):
     strategy: str = ""
     webhook: _ConversionHook | None = None
 
 
-class _Names(_Form, frozen=True):
+class _Names(_WireType, frozen=True):
     plural: str = ""
     kind: str = ""
 
 
-class _DefinitionSpec(_Form, frozen=True):
+class _DefinitionSpec(_WireType, frozen=True):
     group: str = ""
     scope: str = ""
     names: _Names | None = None
@@ -203,41 +203,41 @@ class _DefinitionSpec(_Form, frozen=True):
     conversion: _Conversion | None = None
 
 
-class _DefinitionStatus(_Form, frozen=True):
+class _DefinitionStatus(_WireType, frozen=True):
     stored_versions: list[str] | None = None
     conditions: list[_Condition] | None = None
 
 
-class _Definition(_Form, frozen=True):
+class _Definition(_WireType, frozen=True):
     spec: _DefinitionSpec | None = None
     status: _DefinitionStatus | None = None
 
 
-class _WebhookRuleForm(_Form, frozen=True):
+class _WebhookRuleType(_WireType, frozen=True):
     api_groups: list[str] | None = None
     api_versions: list[str] | None = None
     operations: list[str] | None = None
     resources: list[str] | None = None
 
 
-class _Hook(_Form, frozen=True):
+class _Hook(_WireType, frozen=True):
     name: str = ""
     client_config: _ClientConfig | None = None
-    rules: list[_WebhookRuleForm] | None = None
+    rules: list[_WebhookRuleType] | None = None
     object_selector: _Selector | None = None
     namespace_selector: _Selector | None = None
 
 
-class _Hooks(_Form, frozen=True):
+class _Hooks(_WireType, frozen=True):
     webhooks: list[_Hook] | None = None
 
 
-class _Preconditions(_Form, frozen=True):
+class _Preconditions(_WireType, frozen=True):
     uid: str | None = None
     resource_version: str | None = None
 
 
-class DeletionForm(_Form, frozen=True):
+class DeleteOptions(_WireType, frozen=True):
     """The options of a deletion."""
 
     preconditions: _Preconditions | None = None
@@ -247,40 +247,40 @@ class DeletionForm(_Form, frozen=True):
     dry_run: list[str] | None = None
 
 
-class EvictionForm(_Form, frozen=True):
+class EvictionBody(_WireType, frozen=True):
     """The body of an eviction."""
 
-    metadata: _MetadataForm | None = None
-    delete_options: DeletionForm | None = None
+    metadata: _MetadataType | None = None
+    delete_options: DeleteOptions | None = None
 
 
-class BindingForm(_Form, frozen=True):
+class BindingBody(_WireType, frozen=True):
     """The body of a binding."""
 
-    target: _OwnerForm
+    target: _OwnerType
 
 
 _ADMISSION = "admissionregistration.k8s.io"
-_FORMS: Mapping[Place, type[_Form]] = {
-    ("", "pods"): _PodForm,
+_WIRE_TYPES: Mapping[Place, type[_WireType]] = {
+    ("", "pods"): _PodType,
     ("", "nodes"): _Node,
-    ("policy", "poddisruptionbudgets"): _BudgetForm,
+    ("policy", "poddisruptionbudgets"): _BudgetType,
     CRD.place: _Definition,
     (_ADMISSION, "validatingwebhookconfigurations"): _Hooks,
     (_ADMISSION, "mutatingwebhookconfigurations"): _Hooks,
 }
 
 
-def odd_type(document: Mapping[str, Any], place: Place, *, custom: bool = False) -> str:
+def object_decode_error(document: Mapping[str, Any], place: Place, *, custom: bool = False) -> str:
     """Returns the field of the object whose type the server does not decode; empty if there is none."""
-    odd_metadata = odd_form(document.get("metadata") or {}, _MetadataForm)
-    return odd_metadata or ("" if custom else odd_form(document, _FORMS.get(place, _Object)))
+    odd_metadata = decode_error(document.get("metadata") or {}, _MetadataType)
+    return odd_metadata or ("" if custom else decode_error(document, _WIRE_TYPES.get(place, _Object)))
 
 
-def odd_form(document: object, form: type[_Form]) -> str:
-    """As `odd_type`, for a document that is no stored object, such as the body of an eviction."""
+def decode_error(document: object, wire_type: type[_WireType]) -> str:
+    """As `object_decode_error`, for a document that is no stored object, such as the body of an eviction."""
     try:
-        msgspec.convert(document, form)
+        msgspec.convert(document, wire_type)
     except (msgspec.ValidationError, RecursionError) as error:
         return str(error) or "nested too deep"
     return ""
