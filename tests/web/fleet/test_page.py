@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 
 from migrations_app.models.scan import Scan
 from migrations_app.queries.fleet import clusters
+from migrations_app.web.fleet.page import COLUMNS
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_rollout
 from tests.builders.rows import NOW, a_cluster, a_failure, a_finding, a_report, a_scan, a_snapshot
@@ -50,6 +51,14 @@ def test_groups_by_what_they_wait_for(ada):
     assert places == sorted(places)
     assert "Karpenter can be upgraded today on 0 of 3 clusters" in words
     assert "1 blocked 2 need access at least 54 legacy objects" in words
+
+
+def test_a_row_has_a_cell_under_each_heading(ada):
+    scanned("shop", verdict="ready")
+    table = ada.get("/").content.decode().partition("<table")[2].partition("</table>")[0]
+    row = table.partition("data-row")[2].partition("</tr>")[0]
+    headings, cells = table.count('role="columnheader"'), row.count('role="rowheader"') + row.count('role="cell"')
+    assert (headings, cells) == (len(COLUMNS) + 1, len(COLUMNS) + 1)
 
 
 def test_a_result_that_is_out_of_date_is_no_advice_to_upgrade_today(ada):
