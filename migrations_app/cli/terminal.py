@@ -89,7 +89,7 @@ class CrashCode:
             raise SystemExit(Exit.CRASHED) from error
 
 
-class Once(argparse.Action):
+class StoreOnce(argparse.Action):
     """Stores the value of an option that may be given once: with the last of two, half of the input is passed over."""
 
     def __call__(

@@ -15,7 +15,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, KarpdashError
-from migrations_app.inventory.inventory import noting
+from migrations_app.inventory.inventory import track_reads
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.inventory.parts import Seen
 from migrations_app.journeys.compose import UPGRADE_CRDS, Choices, journey_steps
@@ -149,7 +149,7 @@ class _PathRehearsal:
         steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
         rolled = {name for journey_step in steps if journey_step.kind == "rollout" for name in journey_step.checks}
         by_others = [finding for finding in findings if finding.id not in rolled]
-        ready = state_before_upgrade(noting(self.collected.inventory), by_others, hop=path_hop)
+        ready = state_before_upgrade(track_reads(self.collected.inventory), by_others, hop=path_hop)
         self.collected = replace(self.collected, inventory=ready)
         self._refresh()
         for journey_step in steps:
@@ -208,7 +208,7 @@ class _PathRehearsal:
     def _upgrade(self, findings: tuple[Finding, ...], path_hop: PathHop) -> None:
         """Applies the upgrade to the twin: the release runs, its CRDs exist, and the fixes of people are made."""
         self._refresh()
-        upgraded = state_after_upgrade(noting(self.collected.inventory), findings, hop=path_hop)
+        upgraded = state_after_upgrade(track_reads(self.collected.inventory), findings, hop=path_hop)
         self.collected = replace(self.collected, inventory=upgraded)
         for crd in upgraded.crds.items:
             self._define(crd)

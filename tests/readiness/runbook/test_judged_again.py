@@ -16,7 +16,7 @@ from migrations_app.checks.changes import (
     PersonTask,
 )
 from migrations_app.checks.registry import all_checks
-from migrations_app.inventory.inventory import Inventory, noting
+from migrations_app.inventory.inventory import Inventory, track_reads
 from migrations_app.karpenter.upgrade_path import PathHop, path
 from migrations_app.readiness.runbook.hop_judge import HopJudge
 from migrations_app.readiness.runbook.hop_work import HopWork
@@ -80,7 +80,7 @@ def first_hop(*checks: Check) -> dict[str, Finding]:
 def test_what_a_fix_brings_is_asked_for_and_fixed_in_the_same_hop() -> None:
     first = asking("first", lambda case: "one" not in marks(case), marked("one"))
     second = asking("second", lambda case: marks(case).keys() & {"one", "two"} == {"one"}, marked("two"))
-    walk = Walk(noting(inventory()), (second, first))
+    walk = Walk(track_reads(inventory()), (second, first))
     found = {one.id: one for one in walk.hop(hops(walk.inventory)[0], last=False)}
     assert (found["first"].status, found["first"].follows, found["first"].summary) == (
         "fail",
@@ -147,7 +147,7 @@ def test_only_checks_that_read_what_has_changed_are_put_again() -> None:
 
     fix = asking("fix", lambda case: "one" not in marks(case), marked("one"))
     nodes = asking("nodes", of_nodes, reads="nodes")
-    start = noting(inventory())
+    start = track_reads(inventory())
     (hop, *_) = hops(start)
     judge, work = HopJudge((nodes, fix), hop, {}), HopWork(start, hop)
     judge.judge(start)
