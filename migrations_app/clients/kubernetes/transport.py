@@ -162,52 +162,22 @@ class Transport:
             raise result.error from None
         return result
 
-    def change(
+    def send_once(
         self,
         method: str,
         path: str,
         *,
         query: QueryParameters,
-        body: Mapping[str, Any],
+        body: Mapping[str, Any] | list[Any] | None,
         content_type: str,
         purpose: str,
+        accept: str = JSON,
     ) -> WriteResponse:
-        """The response to a request that changes something. Sent once, never retried (K07, A20).
+        """The response to a request that changes something, or that another program made (K07, A20). Never retried.
 
         A response of any status is returned. Raises ReadError only if none came: then it is unknown whether the
         change happened.
         """
-        return self._send_once(method, path, query=query, body=body, content_type=content_type, purpose=purpose)
-
-    def forward(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: QueryParameters,
-        body: Mapping[str, Any] | list[Any] | None,
-        content_type: str,
-        purpose: str,
-        accept: str = JSON,
-    ) -> WriteResponse:
-        """The response of any status to a request that another program made, under the same rules. Sent once, never
-        retried. Raises ReadError if no response came.
-        """
-        return self._send_once(
-            method, path, query=query, body=body, content_type=content_type, purpose=purpose, accept=accept
-        )
-
-    def _send_once(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: QueryParameters,
-        body: Mapping[str, Any] | list[Any] | None,
-        content_type: str,
-        purpose: str,
-        accept: str = JSON,
-    ) -> WriteResponse:
         headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{user_agent()} {purpose}"}
         call = ApiCall(
             method=method,

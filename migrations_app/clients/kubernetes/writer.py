@@ -104,7 +104,7 @@ class LiveWriter:
         self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
     ) -> WriteResult:
         body, query = request_content(change, object_version, own=own, dry=dry)
-        response = self._transport.change(
+        response = self._transport.send_once(
             change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
         )
         return write_result(response)
