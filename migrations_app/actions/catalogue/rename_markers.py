@@ -109,7 +109,7 @@ def _step(target: ObjectTarget, read: JsonMap, *, patch: JsonMap, restart: workl
         title=f"Rename retired keys in the pod template of {target.display_name}: {restart.note}",
         risk="medium" if restart.pods else "low",
         after=Gate(pending_above=0) if restart.pods else None,
-        note=pools.joined(restart.note, "taken back, the same again" * bool(restart.pods), pools.source_note(metadata)),
+        note=pools.joined(restart.note, "the undo restarts them" * bool(restart.pods), pools.source_note(metadata)),
     )  # fmt: skip
 
 
