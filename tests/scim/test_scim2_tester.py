@@ -1,4 +1,4 @@
-"""Held against RFC 7643 and 7644 by scim2-tester, which knows karpdash only by what it says of itself."""
+"""scim2-tester checks karpdash against RFC 7643 and 7644; it knows only what karpdash says of itself."""
 
 from collections.abc import Iterator
 

@@ -1,3 +1,5 @@
+"""The exit code of a scan and of a plan, by verdict and by the severity that counts as a failure."""
+
 from typing import Any
 
 import pytest

@@ -1,4 +1,4 @@
-"""A sample cluster is rehearsed as it is simulated: at its speed, with its sizes and without consolidation."""
+"""A rehearsal of a sample cluster uses the behaviour of its simulation: speed, sizes, no consolidation."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Objects that name each other, of all generations, with parts left out or replaced: what becomes of them."""
+"""Objects of all generations that refer to each other, with parts left out or replaced."""
 
 import copy
 import json

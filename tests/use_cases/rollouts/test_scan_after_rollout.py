@@ -1,4 +1,4 @@
-"""A rollout that ends asks for a fresh look at its cluster, in the transaction that ends it (R09)."""
+"""A rollout that ends requests a scan of its cluster, in the transaction that ends it (R09)."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A line to an agent that is lost while a scan reads: the scan fails, and half of a cluster is not published."""
+"""The connection to an agent is lost during a scan: the scan fails, and no half of a cluster is published."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Taking back what succeeded: a rollout of its own, while the original stays what it is."""
+"""The rollback of a rollout that succeeded is a rollout of its own; the original stays as it is."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What a bundle was asked for, and what it was not: NotCollected is never empty."""
+"""Which parts a bundle was asked for: a part that was not is NotCollected, never empty."""
 
 import json
 

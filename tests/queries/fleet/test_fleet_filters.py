@@ -1,4 +1,4 @@
-"""The fleet by group, by label and by the check that stands in the way: narrowed, arranged, and at a constant price."""
+"""The fleet by group, label and failing check: filtered, sorted, and at a constant number of queries."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""A cluster's page: the check of the next thing is asked alone, and what it said stands below it."""
+"""A cluster's page asks the check of the next task alone, and shows its answer below the task."""
 
 from datetime import timedelta
 

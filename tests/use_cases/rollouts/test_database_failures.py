@@ -1,4 +1,4 @@
-"""What cannot be written down is not sent, and what could not be written afterwards is settled by reading."""
+"""A request whose intent cannot be stored is not sent; an outcome that was not stored is found out by reading."""
 
 from contextlib import contextmanager
 

@@ -1,4 +1,4 @@
-"""One sheet, whose colours and sizes are named once; no page carries its own."""
+"""Colours and sizes are named once, in one stylesheet; no page has its own."""
 
 import re
 from pathlib import Path

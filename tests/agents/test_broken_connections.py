@@ -1,4 +1,4 @@
-"""Agents that are killed, cut off, copied, revoked or of another release: unreachable, and never fine."""
+"""Agents that are killed, cut off, copied, revoked or of another release: the cluster is unreachable, never ready."""
 
 import signal
 import threading

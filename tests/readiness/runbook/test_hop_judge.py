@@ -1,4 +1,4 @@
-"""A hop is judged again once its fixes are made: what only shows then is asked for, what stays is told."""
+"""A hop is judged again after its fixes: causes that appear only then belong to it."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""K05, T03: nothing that a person names leads to karpdash's own database or broker, however it is spelled."""
+"""K05, T03: no address that a person enters leads to karpdash's own database or broker, however it is written."""
 
 from collections.abc import Mapping, Sequence
 

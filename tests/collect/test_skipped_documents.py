@@ -1,4 +1,4 @@
-"""A document of a bundle that says no kind is in no list: the report tells that it was passed over."""
+"""A document of a bundle without a kind is in no list: the report says that it was skipped."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a cluster or an account tells beyond the manifests, and the options that the terminal does not have."""
+"""Facts of a cluster or account beyond the manifests, and the options that the command line does not have."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What waits for people on many clusters is decided at once, and what one approval covers beside plans."""
+"""Decisions on many clusters at once, and what one approval covers besides plans."""
 
 import json
 

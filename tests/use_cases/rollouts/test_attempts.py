@@ -1,4 +1,4 @@
-"""Only workers that die are counted: neither one that was too slow, nor one that died after something got through."""
+"""Attempts of workers that died are counted: not those of slow workers, and not those that made progress."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The same wishes in the spellings of Okta and of Entra ID, as their documents print them."""
+"""The same requests as Okta and Entra ID write them, from their documentation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A sample cluster opens no connection, and a real cluster never becomes one by data."""
+"""A sample cluster opens no connection, and no data can turn a real cluster into a sample."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An agent that is told to stop: what it began it answers, and it begins no change more."""
+"""An agent that is stopped answers the requests that it began, and begins no further change."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
