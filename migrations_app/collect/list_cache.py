@@ -76,17 +76,17 @@ class PartMemory:
     api: WatchingApi
     bound: str
     now: datetime
-    kept: Mapping[str, CachedPart] = field(default_factory=dict)
+    cached: Mapping[str, CachedPart] = field(default_factory=dict)
     least: int = MIN_OBJECTS
     fresh: dict[str, CachedPart] = field(default_factory=dict)
-    """Only parts that differ from `kept`."""
+    """Only parts that differ from `cached`."""
     proven: dict[str, str] = field(default_factory=dict)
     """The parts that were used again, with the time when each was read completely."""
 
     def read(self, job: Job, reading: Reading) -> Parts:
         """The part of the job, stored or newly read. Raises ReadError as the job does."""
         name = job.gives[0]
-        known = self.kept.get(name, CachedPart())
+        known = self.cached.get(name, CachedPart())
         asks = self._is_worth_a_proof(known, job, reading=reading)
         part = _opened(name, known.body) if asks else None
         if part is not None and self._is_proven(known, job, reading=reading):
@@ -109,7 +109,7 @@ class PartMemory:
         return parts
 
     def _keep(self, name: str, part: CachedPart) -> None:
-        if part != self.kept.get(name, CachedPart()):
+        if part != self.cached.get(name, CachedPart()):
             self.fresh[name] = part
 
     def _is_worth_a_proof(self, known: CachedPart, job: Job, *, reading: Reading) -> bool:

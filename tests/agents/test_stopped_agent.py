@@ -51,7 +51,7 @@ def served(monkeypatch: pytest.MonkeyPatch, relayed: Callable[[Agent, Any], Iter
     there: Any = server
     target: Any = Target()
     acting = AllowedCalls(acts=True)
-    agent = Agent(there, target, allowed=acting, version="1", told=lambda _: None, alive=LivenessFile(None))
+    agent = Agent(there, target, allowed=acting, version="1", report=lambda _: None, alive=LivenessFile(None))
     monkeypatch.setattr(dial_loop, "relayed", lambda call, *, begin, **_: relayed(agent, begin))
     agent.serve()
     return server.told

@@ -121,9 +121,9 @@ class Transport:
             self._pause(result, attempt, ends=ends)
 
     def watch(
-        self, path: str, query: QueryParameters, *, seconds: float, look: Callable[[bytes], T | None]
+        self, path: str, query: QueryParameters, *, seconds: float, find: Callable[[bytes], T | None]
     ) -> T | None:
-        """The first value that `look` returns for a line of the answer; None if there is none.
+        """The first value that `find` returns for a line of the answer; None if there is none.
 
         Sent once, never retried. Raises ReadError.
         """
@@ -134,19 +134,19 @@ class Transport:
         deadline = ResponseDeadline(replace(self._limits, slow_start_seconds=seconds), ends=ends)
         with with_deadline(deadline):
             try:
-                return self._first_match(self._send(call, deadline), call.request, look=look)
+                return self._first_match(self._send(call, deadline), call.request, find=find)
             except errors.CAUGHT as error:
                 raise errors.from_exception(error).error from None
 
     def _first_match(
-        self, response: urllib3.HTTPResponse, request: ApiRequest, *, look: Callable[[bytes], T | None]
+        self, response: urllib3.HTTPResponse, request: ApiRequest, *, find: Callable[[bytes], T | None]
     ) -> T | None:
         self._note_date(response.headers.get("Date"))
         try:
             if response.status != 200:
                 content = self._error_body(response)
                 raise errors.from_status(response.status, content, headers=response.headers, request=request).error
-            return next((value for line in read_lines(response, self.meter) if (value := look(line)) is not None), None)
+            return next((value for line in read_lines(response, self.meter) if (value := find(line)) is not None), None)
         finally:
             response.close()
 

@@ -34,7 +34,7 @@ def refused(given, release, site, **more):
     """What each refused request is for, and the service it passes a role to."""
     gaps = find_gaps([given], release=release, site=site, **more).gaps
     return {
-        (one.probe.capability, *one.request.look(PASSED))
+        (one.probe.capability, *one.request.lookup(PASSED))
         for gap in gaps
         for one in gap.refusals
         if gap.action == "iam:PassRole" and gap.required == "always" and one.applies
