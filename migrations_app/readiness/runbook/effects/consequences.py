@@ -66,7 +66,9 @@ def _pod_count(limit: int | str, expected: int) -> int:
 
 
 def _with_pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload, kind: str) -> Inventory:
-    """With the pods of the workload replaced by pods of its new template, in its new number; none for 0 replicas."""
+    """The inventory with the pods of the workload replaced by pods of its new template, in its new number; none for 0
+    replicas.
+    """
     part = inventory.pods
     if not isinstance(part, Seen):
         return inventory

@@ -89,7 +89,7 @@ def _rewrites(inventory: Inventory, running: Release) -> bool:
 
 
 def _rewritten(inventory: Inventory) -> Inventory:
-    """With all stored objects marked as rewritten, and with v1 as the only stored version of their CRDs."""
+    """The inventory with all stored objects marked as rewritten, and v1 as the only stored version of their CRDs."""
     changed: dict[str, Part[object]] = {}
     for name in REWRITTEN_PARTS:
         part = inventory.part(name)

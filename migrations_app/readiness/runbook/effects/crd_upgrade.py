@@ -27,8 +27,9 @@ ALPHA_PARTS: Final = {
 
 
 def with_crds_of_release(inventory: Inventory, to: Release) -> Inventory | NotShown:
-    """With the CRDs that the release ships; other CRDs stay. Stored versions stay too; NotShown `refused` if a new CRD
-    lacks a stored version, since the API server refuses this."""
+    """The inventory with the CRDs that the release ships; other CRDs stay. Stored versions stay too; NotShown `refused`
+    if a new CRD lacks a stored version, since the API server refuses this.
+    """
     part, shipped = inventory.crds, crd_set(to)
     if isinstance(part, Unseen) or shipped is None:
         return NotShown("part_not_read", "crds") if isinstance(part, Unseen) else NotShown("release_not_known", str(to))
@@ -44,8 +45,9 @@ def with_crds_of_release(inventory: Inventory, to: Release) -> Inventory | NotSh
 
 
 def with_crds_after_upgrade(inventory: Inventory, to: Release, *, service: o.ServiceReference | None) -> Inventory:
-    """With the CRDs that the release ships, after the upgrade of a hop: its checks were fixed before, so no older
-    version is stored. CRDs that convert call `service`. Unchanged if CRDs were not read."""
+    """The inventory with the CRDs that the release ships, after the upgrade of a hop: its checks were fixed before, so
+    no older version is stored. CRDs that convert call `service`. Unchanged if CRDs were not read.
+    """
     part, shipped = inventory.crds, crd_set(to)
     if isinstance(part, Unseen) or shipped is None:
         return inventory

@@ -130,7 +130,7 @@ def _remaining(items: Iterable[object], gone: Objects, *, waiting: Objects, kind
 
 
 def _without_pods(inventory: Inventory, gone: Objects) -> Inventory:
-    """Without the pods of deleted workloads; pods of a deleted node run on, on another node."""
+    """The inventory without the pods of deleted workloads; pods of a deleted node run on, on another node."""
     part = inventory.pods
     if not isinstance(part, Seen):
         return inventory
