@@ -13,7 +13,7 @@ from migrations_app.actions.registry import all_actions
 from migrations_app.checks.docs import coverage_page
 from migrations_app.checks.docs import page as checks_page
 from migrations_app.checks.registry import all_checks
-from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
+from migrations_app.karpenter.coverage.entries import CHANGES, KNOWN_PROBLEMS
 from migrations_app.readiness.outputs.json_schema import scan_schema, typed_plan_schema
 from migrations_app.readiness.rbac import docs
 from migrations_app.readiness.rbac.agent_manifest import AgentInstallation, agent_manifest
@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
     return {
         "settings.md": settings_page(),
         "checks.md": checks_page(all_checks()),
-        "coverage.md": coverage_page(CHANGES, PAINS),
+        "coverage.md": coverage_page(CHANGES, KNOWN_PROBLEMS),
         "permissions.md": docs.permissions_page(all_actions()),
         "schema/scan-v1.json": scan,
         "schema/plan-v2.json": json.dumps(typed_plan_schema(), indent=2) + "\n",

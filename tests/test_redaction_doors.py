@@ -7,7 +7,6 @@ import base64
 import dataclasses
 import io
 import json
-import logging
 from collections.abc import Iterator
 
 import pytest
@@ -17,13 +16,13 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from karpdash.monitoring import logs
 from migrations_app import tasks
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.clusters import registration
 from migrations_app.use_cases.scans import queue
+from tests.builders.log_text import captured_log
 from tests.fakes.evilk8s import AUTHORITY, EvilServer
 from tests.redaction_cases import SHAPES, Shape
 
@@ -63,17 +62,8 @@ class Talkative:
 @pytest.fixture
 def written() -> Iterator[io.StringIO]:
     """The log of everything at DEBUG."""
-    stream = io.StringIO()
-    door = logging.StreamHandler(stream)
-    door.setFormatter(logs.json_formatter())
-    door.addFilter(logs.NoBodies())
-    root = logging.getLogger()
-    was = root.level
-    root.addHandler(door)
-    root.setLevel(logging.DEBUG)
-    yield stream
-    root.removeHandler(door)
-    root.setLevel(was)
+    with captured_log() as stream:
+        yield stream
 
 
 def kubeconfig(url: str) -> bytes:

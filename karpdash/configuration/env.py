@@ -94,7 +94,7 @@ class Env:
     agent_lost_after: int = setting(
         20, "Seconds without a heartbeat after which a cluster's agent counts as lost.", low=2, high=300
     )
-    sweep_interval: int = setting(15, "Seconds between two looks for due, lost and stranded scans.", low=1, high=300)
+    sweep_interval: int = setting(15, "Seconds between two searches for due, lost and stranded scans.", low=1, high=300)
     worker_slots: int = setting(2, "Scans that one worker runs at once.", low=1, high=64)
     probe_slots: int = setting(
         8, "Clusters that one worker asks at once whether they answer, before their scan.", low=1, high=64
@@ -120,7 +120,7 @@ class Env:
     settle_seconds: int = setting(
         40, "Seconds after its deadline until a request without an answer counts as lost.", low=0, high=600
     )
-    gate_poll: int = setting(2, "Seconds between two looks at a cluster while a rollout waits.", low=0, high=60)
+    gate_poll: int = setting(2, "Seconds between two reads of a cluster while a rollout waits.", low=0, high=60)
     cancel_seconds: int = setting(10, "Seconds after its start in which a rollout sends nothing yet.", low=0, high=300)
     audit_signing_key: bytes = setting(
         b"",
@@ -179,7 +179,7 @@ class Env:
     aws_secret_access_key: Secret = setting(NO_SECRET, "The other half of AWS_ACCESS_KEY_ID.", read=Secret, secret=True)
     aws_session_token: Secret = setting(NO_SECRET, "Only with keys of a session: its token.", read=Secret, secret=True)
     aws_ambient: bool = setting(
-        False, "1: without keys, the surroundings are the AWS identity: AWS_* variables, IRSA or EKS Pod Identity."
+        False, "1: without keys, uses the AWS identity of its environment: AWS_* variables, IRSA or EKS Pod Identity."
     )
     aws_endpoint: str = setting(
         "", "Another address for all of AWS: https, or http on this machine; for tests.", read=read_endpoint

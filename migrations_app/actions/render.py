@@ -46,7 +46,7 @@ def step_lines(step: Step) -> tuple[str, ...]:
 def _sentences(step: Step) -> Iterator[str]:
     yield f"{step.id}: {step.title}" if step.id else step.title
     if step.change is not None:
-        undo = f"taken back by: {_undo_words(step.undo)}" if step.undo else "nothing takes it back"
+        undo = f"undo: {_undo_words(step.undo)}" if step.undo else "no undo"
         yield f"  risk {step.risk}; {undo}"
     if step.manager:
         yield f"  kept by {step.manager}, who would revert it"

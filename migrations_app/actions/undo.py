@@ -104,7 +104,7 @@ def _inverse(
         may_stay = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
         if not may_stay:
             _refuse_final(step)
-        return _skipped_step(step, step.note or "nothing takes it back")
+        return _skipped_step(step, step.note or "no undo")
     read = objects.get(without_uid(change.target))
     undo = _bound_to_uid(step, step.undo, made=made)
     if undo.verb == "create":

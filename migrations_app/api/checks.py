@@ -13,7 +13,7 @@ from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.checks.base import Check as CatalogueCheck
 from migrations_app.checks.registry import RETIRED, all_checks, describe
 from migrations_app.errors import NotFound
-from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
+from migrations_app.karpenter.coverage.entries import CHANGES, KNOWN_PROBLEMS, counted
 from migrations_app.karpenter.coverage.entry import EXTENTS, Coverage
 
 
@@ -100,7 +100,7 @@ class ChecksView(Endpoint):
             {
                 "results": CheckRowSerializer(rows, many=True).data,
                 "retired": RetiredRowSerializer(RETIRED, many=True).data,
-                "coverage": {"changes": _counts(CHANGES), "pains": _counts(PAINS)},
+                "coverage": {"changes": _counts(CHANGES), "pains": _counts(KNOWN_PROBLEMS)},
             }
         )
 

@@ -101,7 +101,7 @@ def next_moves(campaign: CampaignFacts, *, now: datetime) -> tuple[CampaignMove,
         return results_without_next_hop
     if campaign.halts:
         return (*results_without_next_hop, CampaignMove("halt", code=campaign.halts))
-    working = {member_facts.id for member_facts in at_work(campaign.members)}
+    working = {member_facts.id for member_facts in working_members(campaign.members)}
     failure = next(
         (move for move in results if move.do == "stop" or (move.do == "drop" and move.member in working)), None
     )
@@ -124,7 +124,7 @@ def next_moves(campaign: CampaignFacts, *, now: datetime) -> tuple[CampaignMove,
     return (*results, *_continued_and_begun(campaign), *_waves(campaign, now=now))
 
 
-def at_work(members: Sequence[MemberFacts]) -> tuple[MemberFacts, ...]:
+def working_members(members: Sequence[MemberFacts]) -> tuple[MemberFacts, ...]:
     """Returns the clusters that count for the limits."""
     return tuple(member for member in members if member.state in AT_WORK)
 
@@ -208,7 +208,7 @@ class FreePlaces:
 
     def __init__(self, campaign: CampaignFacts) -> None:
         self.limits = campaign.recipe.limits
-        busy = at_work(campaign.members)
+        busy = working_members(campaign.members)
         self.all = len(busy)
         self.regions = Counter(member_facts.region for member_facts in busy)
         self.environments = Counter(member_facts.environment for member_facts in busy)

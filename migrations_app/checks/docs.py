@@ -1,7 +1,7 @@
 """Writes the catalogue of checks and the coverage as Markdown pages, generated from the checks and tables
 themselves."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from migrations_app.checks.base import PHASES, Check, Phase
@@ -92,32 +92,32 @@ COVERAGE_HEAD = """# Coverage
 
 This page is generated from the tables of coverage; change those, not this file.
 
-Every change of a Karpenter release that can break something, and every pain that is known from the field, stands here
+This page lists every change of a Karpenter release that can break something, and every problem that users reported,
 once: with the [checks](checks.md) that answer it, with what a person has to search for, or with the reason why there
 is nothing to check.
 
-*Judged*: a check says pass or fail by what it reads. *Partly judged*: a check judges what the cluster or AWS shows,
-and something beside it is seen by nobody. *Told to a person*: a check says what to search for, and where. *Not looked
-at*: no check asks, and the reason stands beside it. *Proven*: a test plants it into a clean cluster, and the check that
-is named here finds it at its place, or tells a person about it; or the path goes to a release first that it does not
-reach, and says why.
+*Judged*: a check passes or fails by what it reads. *Partly judged*: a check judges what the cluster or AWS shows, but
+no scan can read the rest. *Told to a person*: a check says what to search for, and where. *Not looked at*: no check
+asks, for the reason given. *Proven*: a test plants the problem into a clean cluster, and the check that is named here
+finds it in the right place or tells a person about it; or the upgrade path avoids it with a release that does not have
+it, and says why.
 """
 
 
-def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
+def coverage_page(changes: Iterable[Coverage], problems: Iterable[Coverage]) -> str:
     """The coverage page: breaking changes by release, then known problems by area, each with its checks or the reason
     for having none."""
-    all_changes, known = tuple(changes), tuple(pains)
-    parts = [COVERAGE_HEAD, *_counts(changes=all_changes, pains=known), "\n## Changes"]
+    all_changes, known = tuple(changes), tuple(problems)
+    parts = [COVERAGE_HEAD, *_counts({"changes": all_changes, "known problems": known}), "\n## Changes"]
     for release, rows in groupby(all_changes, key=lambda entry: entry.release):
         parts += _coverage_table(f"### {release}", rows)
-    parts.append("\n## Pains")
+    parts.append("\n## Known problems")
     for area, rows in groupby(known, key=lambda entry: entry.id.partition("-")[0]):
         parts += _coverage_table(f"### {area}", rows)
     return "\n".join(parts) + "\n"
 
 
-def _counts(**tables: tuple[Coverage, ...]) -> Iterator[str]:
+def _counts(tables: Mapping[str, tuple[Coverage, ...]]) -> Iterator[str]:
     """For each table, the number of entries by extent of coverage, and how many of them are proven."""
     yield f"| | {' | '.join(EXTENTS.values())} | all |\n| --- |{' --- |' * (len(EXTENTS) + 1)}"
     for name, entries in tables.items():

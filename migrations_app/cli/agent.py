@@ -139,7 +139,7 @@ def _agent(options: argparse.Namespace) -> "Agent":
         target,
         allowed=AllowedCalls(acts=options.act, helm_in=options.upgrade_controller),
         version=version(),
-        told=_say,
+        report=_say,
         alive=LivenessFile(options.alive_file),
     )
 

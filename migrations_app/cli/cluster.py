@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
 from migrations_app.cli.django_setup import run_verb
-from migrations_app.cli.terminal import Exit, columns, print_note, show
+from migrations_app.cli.terminal import Exit, print_note, show, show_rows
 from migrations_app.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -102,10 +102,9 @@ def _answers(text: bytes, context: str) -> bool:
 
 def _list(options: argparse.Namespace) -> int:
     from migrations_app.queries.fleet.all_clusters import every_cluster
-    from migrations_app.readiness.outputs import json_schema
 
     rows = tuple(every_cluster(now=datetime.now(UTC)))
-    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    show_rows(rows, output=options.output, head=HEAD, cells=_cells)
     return Exit.READY
 
 

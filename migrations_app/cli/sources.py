@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from migrations_app.cli.terminal import Once, Progress
+from migrations_app.cli.terminal import Progress, StoreOnce
 from migrations_app.errors import AddressRefused, InvalidInput
 
 if TYPE_CHECKING:
@@ -24,12 +24,20 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     """Adds the options for exactly one source, and for the target."""
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument(
-        "--bundle", metavar="PATH", type=Path, action=Once, help="folder, YAML, JSON or .tar.gz of objects; - for stdin"
+        "--bundle",
+        metavar="PATH",
+        type=Path,
+        action=StoreOnce,
+        help="folder, YAML, JSON or .tar.gz of objects; - for stdin",
     )
     group.add_argument(
-        "--kubeconfig", metavar="FILE", type=Path, action=Once, help="a live cluster; nothing in it is run; - for stdin"
+        "--kubeconfig",
+        metavar="FILE",
+        type=Path,
+        action=StoreOnce,
+        help="a live cluster; nothing in it is run; - for stdin",
     )
-    group.add_argument("--cluster", metavar="NAME", action=Once, help="a registered cluster, looked at afresh")
+    group.add_argument("--cluster", metavar="NAME", action=StoreOnce, help="a registered cluster, looked at afresh")
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
     parser.add_argument(
         "--iam-policy",
@@ -44,7 +52,10 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
         "--kubernetes", metavar="MINOR", help="the Kubernetes that the cluster is to be raised to, such as 1.33"
     )
     parser.add_argument(
-        "--to", metavar="HOP|RELEASE", action=Once, help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest"
+        "--to",
+        metavar="HOP|RELEASE",
+        action=StoreOnce,
+        help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest",
     )
 
 

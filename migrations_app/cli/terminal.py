@@ -7,16 +7,18 @@ import errno
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from io import TextIOBase
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from migrations_app.errors import InvalidInput
 from migrations_app.readiness.outputs.plain import plain, plain_lines
+
+T = TypeVar("T")
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Error numbers of a write when no space is left."""
@@ -89,7 +91,7 @@ class CrashCode:
             raise SystemExit(Exit.CRASHED) from error
 
 
-class Once(argparse.Action):
+class StoreOnce(argparse.Action):
     """Stores the value of an option that may be given once: with the last of two, half of the input is passed over."""
 
     def __call__(
@@ -145,6 +147,13 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def show_rows(rows: Sequence[T], *, output: str, head: Sequence[str], cells: Callable[[T], Sequence[str]]) -> None:
+    """Prints the rows as JSON if `output` is `json`, otherwise as a table under that head."""
+    from migrations_app.readiness.outputs import json_schema
+
+    show(json_schema.written(rows) if output == "json" else columns([head, *map(cells, rows)]))
 
 
 def flush() -> None:

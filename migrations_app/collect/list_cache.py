@@ -45,7 +45,7 @@ _DECODERS: Final[Mapping[str, "msgspec.json.Decoder[Seen[Any]]"]] = {
 }
 
 
-class KeptPart(msgspec.Struct, frozen=True, kw_only=True):
+class CachedPart(msgspec.Struct, frozen=True, kw_only=True):
     """A part of one scan, and data of its list. `body` is empty if the part is not worth storing."""
 
     key: str = ""
@@ -76,17 +76,17 @@ class PartMemory:
     api: WatchingApi
     bound: str
     now: datetime
-    kept: Mapping[str, KeptPart] = field(default_factory=dict)
+    cached: Mapping[str, CachedPart] = field(default_factory=dict)
     least: int = MIN_OBJECTS
-    fresh: dict[str, KeptPart] = field(default_factory=dict)
-    """Only parts that differ from `kept`."""
+    fresh: dict[str, CachedPart] = field(default_factory=dict)
+    """Only parts that differ from `cached`."""
     proven: dict[str, str] = field(default_factory=dict)
     """The parts that were used again, with the time when each was read completely."""
 
     def read(self, job: Job, reading: Reading) -> Parts:
         """The part of the job, stored or newly read. Raises ReadError as the job does."""
         name = job.gives[0]
-        known = self.kept.get(name, KeptPart())
+        known = self.cached.get(name, CachedPart())
         asks = self._is_worth_a_proof(known, job, reading=reading)
         part = _opened(name, known.body) if asks else None
         if part is not None and self._is_proven(known, job, reading=reading):
@@ -100,19 +100,19 @@ class PartMemory:
             parts = job.read(noting)
         except ReadError:
             if asks:
-                self._keep(name, KeptPart(misses=misses, pauses=pauses))
+                self._keep(name, CachedPart(misses=misses, pauses=pauses))
             raise
         took = time.monotonic() - started
-        filled = self._filled(noting.noted or [], part=parts[name], reading=reading) if not pauses else KeptPart()
+        filled = self._filled(noting.noted or [], part=parts[name], reading=reading) if not pauses else CachedPart()
         seconds = round(took, 1) if filled.body else 0.0
         self._keep(name, msgspec.structs.replace(filled, misses=misses, pauses=pauses, seconds=seconds))
         return parts
 
-    def _keep(self, name: str, part: KeptPart) -> None:
-        if part != self.kept.get(name, KeptPart()):
+    def _keep(self, name: str, part: CachedPart) -> None:
+        if part != self.cached.get(name, CachedPart()):
             self.fresh[name] = part
 
-    def _is_worth_a_proof(self, known: KeptPart, job: Job, *, reading: Reading) -> bool:
+    def _is_worth_a_proof(self, known: CachedPart, job: Job, *, reading: Reading) -> bool:
         if not known.body or job.lists is None:
             return False
         if time.monotonic() + _watch_seconds(known) + PROOF_SECONDS + 2 * known.seconds > reading.ends:
@@ -122,7 +122,7 @@ class PartMemory:
         same = len(resources) == 1 and known.key == self._key(resources[0], reading)
         return same and timedelta(0) <= age < MAX_LIST_AGE
 
-    def _is_proven(self, known: KeptPart, job: Job, *, reading: Reading) -> bool:
+    def _is_proven(self, known: CachedPart, job: Job, *, reading: Reading) -> bool:
         resource = reading.resource(job.lists) if job.lists else None
         try:
             return resource is not None and self.api.is_unchanged(
@@ -131,14 +131,14 @@ class PartMemory:
         except ReadError:
             return False
 
-    def _filled(self, noted: list[ListNote], *, part: Part[Any], reading: Reading) -> KeptPart:
+    def _filled(self, noted: list[ListNote], *, part: Part[Any], reading: Reading) -> CachedPart:
         """The part to store after the whole list was read; an empty one if it is not worth storing or in doubt."""
         list_note = noted[0] if len(noted) == 1 else None
         if list_note is None or not list_note.version or not isinstance(part, Seen) or not is_whole(part):
-            return KeptPart()
+            return CachedPart()
         if part.count < self.least:
-            return KeptPart()
-        return KeptPart(
+            return CachedPart()
+        return CachedPart(
             key=self._key(list_note.resource, reading),
             read_at=self.now.strftime(TIME_FORMAT),
             version=list_note.version,
@@ -152,7 +152,7 @@ class PartMemory:
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-def _watch_seconds(known: KeptPart) -> int:
+def _watch_seconds(known: CachedPart) -> int:
     least, most = WATCH_SECONDS
     return max(least, min(most, int(known.seconds / WATCH_TIME_DIVISOR) + 2))
 

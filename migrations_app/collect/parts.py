@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from migrations_app.clients.kubernetes.api import ListPage, Resource, Served
-from migrations_app.collect import helm_releases, rbac_and_crds, surroundings
+from migrations_app.collect import helm_releases, rbac_and_crds, related_objects
 from migrations_app.collect.deliveries import delivers_karpenter
 from migrations_app.collect.reading import Parts, Reading, lists_of, refuse_repeated
 from migrations_app.errors import InvalidResponse, NotServed
@@ -281,18 +281,18 @@ FIRST: tuple[Job, ...] = (
     Job(("prometheus_rules",), _prometheus_rules),
     Job(("dashboards",), _dashboards),
     Job(("other_queries",), _other_queries),
-    Job(("volumes",), surroundings.volumes),
-    Job(("monitors",), surroundings.monitors),
-    Job(("policies",), surroundings.policies, needs=("discovery",)),
-    Job(("admission_policies",), surroundings.admission_policies),
+    Job(("volumes",), related_objects.volumes),
+    Job(("monitors",), related_objects.monitors),
+    Job(("policies",), related_objects.policies, needs=("discovery",)),
+    Job(("admission_policies",), related_objects.admission_policies),
 )
 SECOND: tuple[Job, ...] = (
     Job(("controller_pods",), _controller_pods, needs=("controller",)),
     Job(("controller_accounts",), _accounts, needs=("controller",)),
     Job(("controller_rbac",), rbac_and_crds.controller_rbac, needs=("controller",)),
     Job(("network_policies",), rbac_and_crds.network_policies, needs=("controller",)),
-    Job(("namespaces",), surroundings.namespaces, needs=("controller",)),
-    Job(("sources",), surroundings.sources, needs=("deliveries",)),
+    Job(("namespaces",), related_objects.namespaces, needs=("controller",)),
+    Job(("sources",), related_objects.sources, needs=("deliveries",)),
     Job(("services", "endpoints"), _services, needs=("controller", "crds", "webhooks")),
     Job(("settings",), _settings, needs=("controller",)),
     Job(("helm_releases",), helm_releases.helm_releases, needs=("controller",)),

@@ -277,7 +277,7 @@ def _beta_class_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
 
 
 def _beta_pool_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
-    """What a NodePool lacks, or may not have, that was written for v1beta1; the conversions leave such keys out."""
+    """Missing and forbidden keys of a NodePool that was written for v1beta1; the conversions leave such keys out."""
     head, spec = template.get("metadata") or {}, template.get("spec") or {}
     path: FieldPath = ("spec", "template", "spec")
     if not (spec.get("nodeClassRef") or {}).get("name"):

@@ -37,7 +37,7 @@ def _requests(transport: Transport, tree: dict[str, Any], *, namespace: str) -> 
     request = RelayedRequest(method="POST", path=collection, body=tree)
     body, query = as_dry_run("POST", tree, query=[])
     result = write_result(
-        transport.forward(
+        transport.send_once(
             "POST", collection, query=query, body=body, content_type="application/json", purpose="helm dry-run"
         )
     )

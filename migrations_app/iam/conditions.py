@@ -36,12 +36,12 @@ class _Name:
     if_exists: bool
 
 
-def holds(condition: PolicyCondition, look: KeyLookup, *, variables: bool) -> Tri:
+def holds(condition: PolicyCondition, lookup: KeyLookup, *, variables: bool) -> Tri:
     """Whether the condition is met; None if that cannot be determined from what the request states."""
     name = _taken_apart(condition.operator)
     if "${" in condition.key or not condition.values or not known(condition.operator):
         return None
-    sent = look(condition.key)
+    sent = lookup(condition.key)
     if sent is None:
         return None
     if name.bare == "null":
@@ -49,7 +49,9 @@ def holds(condition: PolicyCondition, look: KeyLookup, *, variables: bool) -> Tr
     operator = OPERATORS[name.bare]
     if not sent:
         return _absent(name, operator)
-    patterns = [tokens_of(value, look, variables=variables, wildcards=operator.wildcards) for value in condition.values]
+    patterns = [
+        tokens_of(value, lookup, variables=variables, wildcards=operator.wildcards) for value in condition.values
+    ]
     return _over(name.qualifier, [_one(operator, patterns, sent=value) for value in sent])
 
 

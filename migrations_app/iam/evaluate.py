@@ -59,7 +59,7 @@ class IamRequest:
     resource_tags: Mapping[str, str] | None = None
     context: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def look(self, key: str) -> tuple[str, ...] | None:
+    def lookup(self, key: str) -> tuple[str, ...] | None:
         """Values of a condition key; () if the request is known not to carry it, None if it is not stated."""
         key = key.lower()
         if key in self._stated:
@@ -163,11 +163,12 @@ def _weigh(statement: PolicyStatement, request: IamRequest) -> _Weighed:
     if action is False:
         return _Weighed(statement, action, None, ())
     resource = any_of(
-        resource_matches(pattern, request.resource, look=request.look, variables=statement.variables)
+        resource_matches(pattern, request.resource, lookup=request.lookup, variables=statement.variables)
         for pattern in statement.resources
     )
     conditions = tuple(
-        (condition, holds(condition, request.look, variables=statement.variables)) for condition in statement.conditions
+        (condition, holds(condition, request.lookup, variables=statement.variables))
+        for condition in statement.conditions
     )
     return _Weighed(statement, action, negated(resource) if statement.not_resource else resource, conditions)
 
@@ -217,7 +218,7 @@ def _condition_text(condition: PolicyCondition, request: IamRequest) -> str:
         return f"{condition.operator} {condition.key} lists no values"
     if "${" in condition.key:
         return f"the key {condition.key} holds a placeholder without a value"
-    sent = request.look(condition.key)
+    sent = request.lookup(condition.key)
     sent_text = "unknown" if sent is None else ", ".join(value or "(empty)" for value in sent) or "nothing"
     return f"{condition.operator} {condition.key} wants {' or '.join(condition.values)}, sent: {sent_text}"
 

@@ -16,7 +16,7 @@ _PIECE = re.compile(r"\$\{([^{}]*)\}|.", re.DOTALL)
 _DEFAULTED = re.compile(r"([^,]*),\s*'([^']*)'\s*")
 
 
-class Wild(Enum):
+class Wildcard(Enum):
     """A pattern token that is not a plain character."""
 
     MANY = "*"
@@ -24,11 +24,11 @@ class Wild(Enum):
     HOLE = "a value that is not known"
 
 
-Token = str | Wild
+Token = str | Wildcard
 Tokens = tuple[Token, ...]
 
 
-def tokens_of(text: str, look: KeyLookup, *, variables: bool, wildcards: bool) -> Tokens | None:
+def tokens_of(text: str, lookup: KeyLookup, *, variables: bool, wildcards: bool) -> Tokens | None:
     """The text split into characters, wildcards and unknown parts; None if a variable has no value, so that nothing
     matches.
     """
@@ -36,35 +36,35 @@ def tokens_of(text: str, look: KeyLookup, *, variables: bool, wildcards: bool) -
     for piece in _PIECE.finditer(text):
         name = piece[1]
         if name is None:
-            tokens.append(Wild(piece[0]) if wildcards and piece[0] in "*?" else piece[0])
+            tokens.append(Wildcard(piece[0]) if wildcards and piece[0] in "*?" else piece[0])
             continue
-        value = _value(name, look, variables=variables)
+        value = _value(name, lookup, variables=variables)
         if value is None:
             return None
         tokens.extend(value)
     return tuple(tokens)
 
 
-def _value(name: str, look: KeyLookup, *, variables: bool) -> Tokens | None:
+def _value(name: str, lookup: KeyLookup, *, variables: bool) -> Tokens | None:
     if name in ("*", "?", "$"):
         return (name,)
     if ":" not in name or "::" in name:
-        return (Wild.HOLE,)
+        return (Wildcard.HOLE,)
     if not variables:  # documents of version 2008 have no variables: the text is literal
         return tuple(f"${{{name}}}")
     defaulted = _DEFAULTED.fullmatch(name)
-    sent = look(defaulted[1].rstrip() if defaulted else name)
+    sent = lookup(defaulted[1].rstrip() if defaulted else name)
     if sent == ():
         return tuple(defaulted[2]) if defaulted else None
-    return tuple(sent[0]) if sent is not None and len(sent) == 1 else (Wild.HOLE,)
+    return tuple(sent[0]) if sent is not None and len(sent) == 1 else (Wildcard.HOLE,)
 
 
 def matches(tokens: Tokens | None, text: str) -> Tri:
     """Whether the whole text matches; None if that depends on an unknown part."""
     if tokens is None:
         return False
-    is_match = _glob(tokens, text, many=(Wild.MANY, Wild.HOLE), single=Wild.ONE)
-    return None if is_match and Wild.HOLE in tokens else is_match
+    is_match = _glob(tokens, text, many=(Wildcard.MANY, Wildcard.HOLE), single=Wildcard.ONE)
+    return None if is_match and Wildcard.HOLE in tokens else is_match
 
 
 @lru_cache(maxsize=8192)  # a scan matches each pattern with the same few hundred actions for every release
@@ -76,13 +76,13 @@ def action_matches(pattern: str, action: str) -> Tri:
     return matches(tokens_of(pattern, _nothing, variables=False, wildcards=True), action)
 
 
-def resource_matches(pattern: str, resource: str, *, look: KeyLookup, variables: bool) -> Tri:
+def resource_matches(pattern: str, resource: str, *, lookup: KeyLookup, variables: bool) -> Tri:
     """Whether a Resource element matches the resource; like IAM, an ARN with too few fields is padded with `*`."""
     if pattern.startswith("arn:") and (missing := 5 - _PIECE_OF_ARN.sub("", pattern).count(":")) > 0:
         pattern += ":*" * missing
     if "${" not in pattern:
         return _text_matches(pattern, resource)
-    return matches(tokens_of(pattern, look, variables=variables, wildcards=True), resource)
+    return matches(tokens_of(pattern, lookup, variables=variables, wildcards=True), resource)
 
 
 def _text_matches(pattern: str, text: str) -> bool:
@@ -138,7 +138,7 @@ def arn_matches(tokens: Tokens | None, arn: str) -> Tri:
         return False
     patterns = _split(tokens)
     if len(patterns) != 6:
-        return None if Wild.HOLE in tokens else False
+        return None if Wildcard.HOLE in tokens else False
     return all_of(matches(pattern, part) for pattern, part in zip(patterns, fields, strict=True))
 
 

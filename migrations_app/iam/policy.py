@@ -162,7 +162,7 @@ def policy_tree(text: str | bytes, *, name: str) -> Mapping[str, Any]:
 def _decoded(text: str | bytes, name: str) -> object:
     plain = plain_text(text, name=name)
     try:
-        return parse_json(plain, pairs=without_doubles)
+        return parse_json(plain, pairs=refuse_repeated_keys)
     except json.JSONDecodeError as error:
         raise InvalidPolicy(f"not JSON: {error.msg}", where=f"{name}: line {error.lineno}") from error
     except NestedTooDeep as error:
@@ -182,7 +182,7 @@ def plain_text(text: str | bytes, *, name: str, most: int = MAX_BYTES) -> str:
     return unquote(plain) if plain.lstrip().startswith("%") else plain
 
 
-def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuses duplicate elements, as IAM does; a parser that keeps the last one would read a different document than
     AWS.
     """

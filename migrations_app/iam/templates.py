@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from migrations_app.errors import InvalidPolicy
-from migrations_app.iam.policy import MAX_BYTES, plain_text, text_of, without_doubles
+from migrations_app.iam.policy import MAX_BYTES, plain_text, refuse_repeated_keys, text_of
 from migrations_app.manifests.nesting import parse_json
 from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import NotReadable, compose
@@ -70,7 +70,7 @@ def _tree(data: bytes, name: str) -> Plain:
     text = plain_text(data, name=name, most=MAX_TEMPLATE_BYTES)
     try:
         if text.lstrip().startswith("{"):
-            return parse_json(text, pairs=without_doubles)
+            return parse_json(text, pairs=refuse_repeated_keys)
         composed = next(compose(text, tagged=_function))
     except StopIteration:
         return None

@@ -1,5 +1,5 @@
 """The inventory: every part of a scan, each Seen or Unseen; and `once`, which caches derived facts for
-each inventory. A NotingInventory records the fields that each fact reads. After a change of some parts, the facts
+each inventory. A TrackedInventory records the fields that each fact reads. After a change of some parts, the facts
 that read none of them are taken over.
 """
 
@@ -127,7 +127,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotingInventory(Inventory):
+class TrackedInventory(Inventory):
     """An inventory that records which of its fields are read. `replace` returns a copy without records and cache;
     `after` lets that copy take over the facts that still hold.
     """
@@ -155,7 +155,7 @@ class NotingInventory(Inventory):
         if self.noted:
             self.noted[-1].update(reads)
 
-    def after(self, before: "NotingInventory") -> frozenset[str]:
+    def after(self, before: "TrackedInventory") -> frozenset[str]:
         """Takes over every fact of `before` that read no changed field. Returns the names of the changed fields."""
         get = object.__getattribute__
         changed = frozenset(name for name in FIELDS if get(self, name) is not get(before, name))
@@ -167,11 +167,11 @@ FIELDS: frozenset[str] = frozenset((*PART_NAMES, "aws", "cluster", "taken_at"))
 """The fields of an inventory whose reads are recorded."""
 
 
-def noting(inventory: Inventory) -> NotingInventory:
+def track_reads(inventory: Inventory) -> TrackedInventory:
     """The inventory as one that records its reads."""
-    if isinstance(inventory, NotingInventory):
+    if isinstance(inventory, TrackedInventory):
         return inventory
-    return NotingInventory(**{name: getattr(inventory, name) for name in sorted(FIELDS)})
+    return TrackedInventory(**{name: getattr(inventory, name) for name in sorted(FIELDS)})
 
 
 def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
@@ -182,7 +182,7 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
         if function not in inventory.known:
             inventory.known[function] = _computed(inventory, function)
         fact: Fact = inventory.known[function]
-        if isinstance(inventory, NotingInventory):
+        if isinstance(inventory, TrackedInventory):
             inventory.note(fact.reads)
         answer: T = fact.value
         return answer
@@ -191,6 +191,6 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
 
 
 def _computed(inventory: Inventory, function: Callable[[Inventory], object]) -> Fact:
-    if isinstance(inventory, NotingInventory):
+    if isinstance(inventory, TrackedInventory):
         return Fact(*inventory.reading(lambda: function(inventory)))
     return Fact(function(inventory), FIELDS)

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from migrations_app.karpenter import crds as crd_sets
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import RELEASES, Table, find
-from migrations_app.karpenter.versions import Release, minor_order, parse, spoken
+from migrations_app.karpenter.versions import Release, minor_order, minors_text, parse
 
 ReleaseCertainty = Literal["exact", "range", "unknown"]
 
@@ -182,7 +182,9 @@ def _misfits(release: Release, *, evidence: ReleaseEvidence, table: Table) -> li
     by_crds = _by_crds(evidence.crds, table=table, telling=_OWN)
     by_env = _by_env(replace(evidence, global_settings=None), table=table)
     sources = (("shape of the CRDs", by_crds), ("environment of the controller", by_env))
-    return [f"{source} fits {spoken(minors)}" for source, minors in sources if minors and release.minor not in minors]
+    return [
+        f"{source} fits {minors_text(minors)}" for source, minors in sources if minors and release.minor not in minors
+    ]
 
 
 def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> DetectedRelease:
@@ -192,7 +194,7 @@ def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> DetectedRel
             minors=common, how="shape of the CRDs and environment of the controller", certainty="range"
         )
     if by_crds:
-        contrary = (f"environment of the controller fits {spoken(by_env)}",) if by_env else ()
+        contrary = (f"environment of the controller fits {minors_text(by_env)}",) if by_env else ()
         return DetectedRelease(minors=by_crds, how="shape of the CRDs", certainty="range", disagreements=contrary)
     if by_env:
         return DetectedRelease(minors=by_env, how="environment of the controller", certainty="range")

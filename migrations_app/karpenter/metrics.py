@@ -60,7 +60,7 @@ def outdated(
     names = names_in(text)
     if not names:
         return ()
-    covered = names if takes_either(text) else ()
+    covered = names if has_alternatives(text) else ()
     names_gone = [
         metric
         for name in names
@@ -115,7 +115,7 @@ def _of_pattern(start: str, release: Release, *, table: tuple[MetricRow, ...]) -
         yield OutdatedMetric(f"{start}*", "", meant[0].release)
 
 
-def takes_either(text: str) -> bool:
+def has_alternatives(text: str) -> bool:
     """Whether a query may take one series or the other, or has a pattern with alternatives."""
     return _EITHER.search(text) is not None
 
@@ -133,7 +133,7 @@ def outside_between(
     return tuple(row for row in table if row.place == place and low < minor_order(row.release) <= high)
 
 
-def spoken_row(row: OutsideRow) -> str:
+def outside_search_text(row: OutsideRow) -> str:
     """What to search for, where, and what replaces it."""
     return f"{row.search} in {row.where} (now {row.instead})"
 
@@ -191,7 +191,7 @@ def outdated_labels(
     its new name as well, as a grouping by both does, or a query that takes one series or the other.
     """
     uses = label_uses(text)
-    selected = {use.label for use in uses if not use.group} if takes_either(text) else set()
+    selected = {use.label for use in uses if not use.group} if has_alternatives(text) else set()
     found: dict[str, OutdatedMetric] = {}
     for use in uses:
         row = _row(use, release, table=table)
@@ -208,7 +208,7 @@ def labels_between(
     return tuple(row for row in table if is_past(row.release, target_release) and not is_past(row.release, start))
 
 
-def spoken_label(row: MetricLabelRow) -> str:
+def label_search_text(row: MetricLabelRow) -> str:
     """The label to search for, on which metrics, and what replaces it."""
     metrics = ", ".join(f"{start}*" for start in row.metrics)
     return f"label {row.old} of {metrics} (now {row.new or 'gone'})"

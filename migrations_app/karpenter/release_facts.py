@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import RELEASES, Table, find
-from migrations_app.karpenter.versions import Release, is_within, minor_order, release
+from migrations_app.karpenter.versions import Release, minor_order, release, within
 
 MUTATING = "MutatingWebhookConfiguration"
 VALIDATING = "ValidatingWebhookConfiguration"
@@ -128,7 +128,7 @@ class PatchRange(NamedTuple):
     last: str
 
     def covers(self, running: Release) -> bool:
-        return is_within(running, first=self.first, last=self.last)
+        return within(running, first=self.first, last=self.last)
 
 
 UNREGISTERED_ENFORCED: Final = (

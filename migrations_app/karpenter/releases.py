@@ -218,19 +218,16 @@ def first_known(gate: str, *, table: Table = RELEASES) -> str:
     return min(known, key=minor_order, default="")
 
 
-def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
-    """The gates that both minors have and that are off by default in the first and on in the second."""
+def changed_gates(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
+    """The gates that both minors have with different defaults, and both defaults. Gates with `felt_by` are left out:
+    another check covers their effect.
+    """
     changes: list[tuple[GateFate, bool, bool]] = []
     for fate in GATE_FATES:
         before, after = running.gate_default(fate.name), coming.gate_default(fate.name)
-        if before is not None and after is not None and before != after:
+        if not fate.felt_by and before is not None and after is not None and before != after:
             changes.append((fate, before, after))
     return changes
-
-
-def felt_flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
-    """The same without gates that have `felt_by`: another check covers their effect."""
-    return [flip for flip in flips(running, coming) if not flip[0].felt_by]
 
 
 _VERSION_AGE = ("v1alpha1", "v1alpha5", "v1beta1", "v1")

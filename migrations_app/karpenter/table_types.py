@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from migrations_app.karpenter.kinds import AWS_GROUP, CORE_GROUP
-from migrations_app.karpenter.versions import Release, is_within, minor_order, release
+from migrations_app.karpenter.versions import Release, minor_order, release, within
 
 KeyKind = Literal["label", "annotation", "taint", "finalizer", "tag"]
 KeyGeneration = Literal["alpha", "beta", "v1"]
@@ -126,7 +126,7 @@ class BadPatch(NamedTuple):
 
     def covers(self, running: Release) -> bool:
         """Whether that release is one of them."""
-        return is_within(running, first=self.first, last=self.last)
+        return within(running, first=self.first, last=self.last)
 
 
 class RollbackTarget(NamedTuple):

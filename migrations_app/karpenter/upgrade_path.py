@@ -29,10 +29,10 @@ from migrations_app.karpenter.versions import (
     Release,
     kubernetes_minor,
     minor_order,
+    minors_text,
     parse,
     parse_minor,
     release,
-    spoken,
 )
 
 
@@ -122,7 +122,7 @@ def _needs(start: Release, target_release: Release, *, table: Table) -> tuple[st
 def _notes(
     start: Release, *, row: MinorRelease, change: str, skipped: tuple[str, ...], table: Table
 ) -> tuple[str, ...]:
-    passed = f"Passes over {spoken(skipped)}: read their release notes too" if skipped else ""
+    passed = f"Passes over {minors_text(skipped)}: read their release notes too" if skipped else ""
     upgrade = row.upgrade_note if row.minor != start.minor else ""
     notes = (change, _leaving(start, row=row, table=table), passed, upgrade)
     return tuple(note for note in notes if note)
@@ -349,7 +349,7 @@ def _detected(current: DetectedRelease, *, table: Table) -> tuple[Release, tuple
     row = find(current.minors[0], table=table) if current.minors else None
     if row is None:
         raise InvalidInput(f"the running Karpenter release is not known: {current.how}", code="unknown_current")
-    caveat = f"only known to run {spoken(current.minors)}; the path starts from the oldest, {row.releases[0]}"
+    caveat = f"only known to run {minors_text(current.minors)}; the path starts from the oldest, {row.releases[0]}"
     return row.releases[0], (caveat,)
 
 

@@ -83,11 +83,6 @@ def parse_minor(text: object) -> str | None:
     return f"{int(match[1])}.{int(match[2])}" if match else None
 
 
-def is_within(running: Release, *, first: str, last: str) -> bool:
-    """Whether that release is one from `first` to `last`."""
-    return release(first) <= running <= release(last)
-
-
 @lru_cache(maxsize=4096)  # compared hundreds of thousands of times in one evaluation
 def minor_order(minor: str) -> tuple[int, int]:
     """A sort key for minors: (major, minor) as integers. Raises ValueError if the text is not a minor."""
@@ -95,7 +90,7 @@ def minor_order(minor: str) -> tuple[int, int]:
     return int(major), int(number)
 
 
-def spoken(minors: tuple[str, ...]) -> str:
+def minors_text(minors: tuple[str, ...]) -> str:
     """A range of minors as text: "0.32", "0.32 to 0.37", or "no known release"."""
     if not minors:
         return "no known release"

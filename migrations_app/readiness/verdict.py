@@ -138,8 +138,8 @@ ARRIVAL_CHECKS = ("crds_match_controller", "one_controller_runs")
 
 
 def with_missing_arrival(current: HopLine | None, findings: Iterable[Finding]) -> HopLine | None:
-    """Returns the current hop's line, in progress while a check of the next hop finds that the running release has not
-    arrived."""
+    """Returns the current hop's line. It is in progress as long as a check of the next hop finds that the running
+    release is not fully installed."""
     if current is None or current.verdict != "done":
         return current
     missing = [finding for finding in findings if finding.id in ARRIVAL_CHECKS and finding.status == "fail"]

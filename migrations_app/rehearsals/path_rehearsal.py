@@ -15,7 +15,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.errors import InvalidInput, KarpdashError
-from migrations_app.inventory.inventory import noting
+from migrations_app.inventory.inventory import track_reads
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.inventory.parts import Seen
 from migrations_app.journeys.compose import UPGRADE_CRDS, Choices, journey_steps
@@ -24,16 +24,16 @@ from migrations_app.karpenter.upgrade_path import PathHop, path
 from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, Report
-from migrations_app.readiness.runbook.effects.places import with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_parts
 from migrations_app.readiness.runbook.hop_work import state_after_upgrade, state_before_upgrade
 from migrations_app.readiness.runbook.runbook import RunbookHop, runbook
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.rehearsals.assumptions import PLAYED_VERSIONS, RehearsalAssumptions, assumptions_of, running_with
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
 from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import PARTS, is_ours, read_objects
 from migrations_app.rehearsals.rehearsed_path import SCHEMA, RehearsedHop, RehearsedPath, RehearsedStep, StepEnd
-from migrations_app.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
 from migrations_app.twin.ports.reading import TwinReader
 
 NOTHING_TO_DO = "nothing_to_do"
@@ -62,11 +62,11 @@ def rehearse_path(
     """
     collected = collect(api, cluster=cluster, on_part=on_part)
     reading = read_objects(api, collected.inventory)
-    around = surroundings(reading, collected.inventory, seed=request.seed)
-    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=Failure())
+    assumptions = assumptions_of(reading, collected.inventory, seed=request.seed)
+    stage = set_up(reading, assumptions.behaviour, identity=UNNAMED, failure=Failure())
     del reading
     read = (name for name, _ in PARTS if name != "crds" and isinstance(collected.inventory.part(name), Seen))
-    return _PathRehearsal(request, collected, stage, tuple(read)).result(around)
+    return _PathRehearsal(request, collected, stage, tuple(read)).result(assumptions)
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class _PathRehearsal:
     """The names of the parts that are on the twin."""
     hops: list[RehearsedHop] = field(default_factory=list)
 
-    def result(self, around: Surroundings) -> RehearsedPath:
+    def result(self, assumptions: RehearsalAssumptions) -> RehearsedPath:
         before = len(self.stage.simulator.state.nodes)
         path(detect_running_release(self.collected.inventory), target=self.request.target)
         while len(self.hops) < MAX_HOPS and self._goes_on():
@@ -99,10 +99,10 @@ class _PathRehearsal:
             hops=tuple(self.hops),
             seconds=round((self.stage.clock.now() - self.stage.began).total_seconds()),
             nodes_before=before,
-            nodes_peak=measured.peak_nodes if around.counts_rooms else None,
+            nodes_peak=measured.peak_nodes if assumptions.counts_rooms else None,
             pods_moved=measured.pods_moved,
-            unknown=around.unknown,
-            assumptions=around.assumptions,
+            unknown=assumptions.unknown,
+            assumptions=assumptions.assumptions,
         )
 
     def _goes_on(self) -> bool:
@@ -149,7 +149,7 @@ class _PathRehearsal:
         steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
         rolled = {name for journey_step in steps if journey_step.kind == "rollout" for name in journey_step.checks}
         by_others = [finding for finding in findings if finding.id not in rolled]
-        ready = state_before_upgrade(noting(self.collected.inventory), by_others, hop=path_hop)
+        ready = state_before_upgrade(track_reads(self.collected.inventory), by_others, hop=path_hop)
         self.collected = replace(self.collected, inventory=ready)
         self._refresh()
         for journey_step in steps:
@@ -208,7 +208,7 @@ class _PathRehearsal:
     def _upgrade(self, findings: tuple[Finding, ...], path_hop: PathHop) -> None:
         """Applies the upgrade to the twin: the release runs, its CRDs exist, and the fixes of people are made."""
         self._refresh()
-        upgraded = state_after_upgrade(noting(self.collected.inventory), findings, hop=path_hop)
+        upgraded = state_after_upgrade(track_reads(self.collected.inventory), findings, hop=path_hop)
         self.collected = replace(self.collected, inventory=upgraded)
         for crd in upgraded.crds.items:
             self._define(crd)

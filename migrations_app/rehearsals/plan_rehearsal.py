@@ -13,13 +13,13 @@ from migrations_app.collect.collect import collect
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import labels
+from migrations_app.rehearsals.assumptions import RehearsalAssumptions, as_sample, assumptions_of
 from migrations_app.rehearsals.document import PlayRefusal, RehearsalPlay
 from migrations_app.rehearsals.play import Failure, set_up
 from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.rehearsals.rehearse import NO_FAILURE, rehearse_on
 from migrations_app.rehearsals.result import UnknownPart
-from migrations_app.rehearsals.surroundings import Surroundings, as_sample, surroundings
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.instance_sizes import ZONE
 
@@ -40,7 +40,7 @@ class _PlayInput:
     plan: Plan
     inventory: Inventory
     reading: ClusterReading
-    around: Surroundings
+    assumptions: RehearsalAssumptions
     check: Callable[[], None]
 
 
@@ -66,10 +66,10 @@ def rehearse_plan(
     inventory = collect(api, cluster=cluster).inventory
     check()
     reading = read_objects(api, inventory)
-    around = surroundings(reading, inventory, seed=seed)
+    assumptions = assumptions_of(reading, inventory, seed=seed)
     if simulated is not None:
-        around = as_sample(around, simulated)
-    play_input = _PlayInput(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
+        assumptions = as_sample(assumptions, simulated)
+    play_input = _PlayInput(plan=plan, inventory=inventory, reading=reading, assumptions=assumptions, check=check)
     without_failure = _play(play_input, NO_FAILURE)
     return without_failure, *(_play(play_input, _with_zone(failure, reading)) for failure in failures)
 
@@ -79,7 +79,7 @@ def _play(play_input: _PlayInput, failure: Failure) -> RehearsalPlay:
     play_input.check()
     try:
         stage = set_up(
-            play_input.reading, play_input.around.behaviour, identity=play_input.plan.identity, failure=failure
+            play_input.reading, play_input.assumptions.behaviour, identity=play_input.plan.identity, failure=failure
         )
     except InvalidInput as wrong:
         refusal = PlayRefusal(code=wrong.code, words=wrong.message)
@@ -88,7 +88,7 @@ def _play(play_input: _PlayInput, failure: Failure) -> RehearsalPlay:
         stage,
         play_input.plan,
         inventory=play_input.inventory,
-        around=play_input.around,
+        assumptions=play_input.assumptions,
         failure=failure,
         check=play_input.check,
     )

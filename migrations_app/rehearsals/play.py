@@ -14,10 +14,10 @@ from migrations_app.conversion.webhook import CONVERTED, converted
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.execution.interface import RolloutHalted
 from migrations_app.execution.steps import carry_out
+from migrations_app.rehearsals.assumptions import with_room
 from migrations_app.rehearsals.reading import ClusterReading
 from migrations_app.rehearsals.record import RehearsalExecution
 from migrations_app.rehearsals.result import RehearsalStop, Scenario
-from migrations_app.rehearsals.surroundings import with_room
 from migrations_app.rehearsals.twin_access import RehearsalChanges, RehearsalControllers, RehearsalWriter
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock

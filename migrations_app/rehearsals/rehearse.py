@@ -10,6 +10,7 @@ from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
+from migrations_app.rehearsals.assumptions import RehearsalAssumptions, assumptions_of
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
 from migrations_app.rehearsals.python_gc import reduced_garbage_collection
@@ -26,7 +27,6 @@ from migrations_app.rehearsals.result import (
     UnknownPart,
     WorkloadGap,
 )
-from migrations_app.rehearsals.surroundings import Surroundings, surroundings
 from migrations_app.simulator.karpenter.provisioning import pool_limits
 from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
@@ -52,20 +52,20 @@ def rehearse_cluster(
 ) -> RehearsalResult:
     """Reads the cluster, makes the plan, and plays it. Raises InvalidInput if it cannot be planned, ReadError."""
     inventory = collect(api, cluster=cluster, on_part=on_part).inventory
-    plan, stage, around = _prepared(read_objects(api, inventory), inventory, request=request)
-    return rehearse_on(stage, plan, inventory=inventory, around=around, failure=request.failure)
+    plan, stage, assumptions = _prepared(read_objects(api, inventory), inventory, request=request)
+    return rehearse_on(stage, plan, inventory=inventory, assumptions=assumptions, failure=request.failure)
 
 
 def _prepared(
     reading: ClusterReading, inventory: Inventory, *, request: RehearsalRequest
-) -> tuple[Plan, RehearsalStage, Surroundings]:
+) -> tuple[Plan, RehearsalStage, RehearsalAssumptions]:
     """The plan, made without a failure, and a twin to play it on. The reading is large and not kept."""
-    around = surroundings(reading, inventory, seed=request.seed)
-    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=NO_FAILURE)
+    assumptions = assumptions_of(reading, inventory, seed=request.seed)
+    stage = set_up(reading, assumptions.behaviour, identity=UNNAMED, failure=NO_FAILURE)
     plan = plan_on(stage, inventory, action=request.action, parameters=request.parameters, limits=request.limits)
     if request.failure != NO_FAILURE:
-        stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=request.failure)
-    return plan, stage, around
+        stage = set_up(reading, assumptions.behaviour, identity=UNNAMED, failure=request.failure)
+    return plan, stage, assumptions
 
 
 def rehearse_on(
@@ -73,7 +73,7 @@ def rehearse_on(
     plan: Plan,
     *,
     inventory: Inventory,
-    around: Surroundings,
+    assumptions: RehearsalAssumptions,
     failure: Failure,
     check: Callable[[], None] = no_check,
 ) -> RehearsalResult:
@@ -81,8 +81,8 @@ def rehearse_on(
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
     played = play(plan, stage, check=check)
-    unknown = (*around.unknown, *_refusals(stage), *_of_definitions(plan))
-    known = around.counts_rooms
+    unknown = (*assumptions.unknown, *_refusals(stage), *_of_definitions(plan))
+    known = assumptions.counts_rooms
     budgets_known = not any(unknown_part.code == "budgets_unread" for unknown_part in unknown)
     return RehearsalResult(
         schema=SCHEMA,
@@ -113,7 +113,7 @@ def rehearse_on(
         longest_wait=round(measured.longest_wait),
         timeline=tuple(_moments(measured.timeline, played, began=stage.began.timestamp())),
         unknown=unknown,
-        assumptions=around.assumptions,
+        assumptions=assumptions.assumptions,
     )
 
 

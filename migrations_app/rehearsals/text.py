@@ -29,7 +29,7 @@ def render(result: RehearsalResult) -> str:
 
 def duration(seconds: int) -> str:
     """Text such as `2 h 05 min`, `12 min` or `40 s`: published as it is, for columns of a terminal. Pages write
-    `span_words`.
+    `duration_text`.
     """
     hours, minutes = seconds // 3600, seconds % 3600 // 60
     if hours:

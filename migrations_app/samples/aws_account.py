@@ -12,7 +12,7 @@ from functools import cached_property
 from migrations_app.iam.evaluate import IamRequest, RequestVerdict, evaluate
 from migrations_app.iam.policy import PolicyStatement, parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.remedies import closing, fitted, size_of
+from migrations_app.iam.requirements.remedies import fitted, size_of, statements_to_add
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.aws_facts.simulation import Question, Reply
 from migrations_app.inventory.objects.aws import (
@@ -234,7 +234,7 @@ class SampleAws:
             queue=self._account.queue,
         )
         for release in self._account.granted:
-            yield from closing(find_gaps((), release=release, site=site), site).statements
+            yield from statements_to_add(find_gaps((), release=release, site=site), site).statements
 
     def _controller_trust(self) -> str:
         if self._account.pod_identity:

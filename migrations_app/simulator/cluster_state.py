@@ -23,8 +23,8 @@ from migrations_app.simulator.generations import (
     owners,
 )
 from migrations_app.simulator.placement.domains import DomainCounts
-from migrations_app.simulator.placement.places import NodeState, PodState, ShapeCount
 from migrations_app.simulator.placement.room import RoomIndex
+from migrations_app.simulator.placement.states import NodeState, PodState, ShapeCount
 from migrations_app.simulator.pod_shapes import PodShape, PodShapes
 from migrations_app.simulator.resources import ResourceAmounts, amounts
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from migrations_app.simulator.agenda import Agenda
 from migrations_app.simulator.budgets import BudgetController
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.placement.states import NodeState, PodState
 
 NodeGroup = tuple[str, str, str]
 """Pool, size and zone."""

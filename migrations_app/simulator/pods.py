@@ -4,7 +4,7 @@ from migrations_app.simulator.agenda import Agenda, Timers
 from migrations_app.simulator.api import SimulatorApi
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.placement.places import PodState
+from migrations_app.simulator.placement.states import PodState
 from migrations_app.simulator.pod_shapes import PodShape
 
 READY = [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled")]

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from migrations_app.actions.spans import span_words
+from migrations_app.actions.durations import duration_text
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.journey_tags import CAUSES as JOURNEY_CAUSES
@@ -107,7 +107,7 @@ def person_gate_word(code: str) -> str:
 @register.filter
 def minutes_span(minutes: int) -> str:
     """Returns a number of minutes in its two largest units; an estimate of none is `0 min`."""
-    return span_words(timedelta(minutes=minutes)) if minutes else "0 min"
+    return duration_text(timedelta(minutes=minutes)) if minutes else "0 min"
 
 
 @register.filter

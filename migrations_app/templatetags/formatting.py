@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.actions.spans import span_words
+from migrations_app.actions.durations import duration_text
 from migrations_app.inventory.facts.node_claims import moment as moment_of
 
 register = template.Library()
@@ -133,4 +133,4 @@ def thousands(number: Any) -> str:  # noqa: ANN401 - templates pass whatever the
 @register.filter
 def span(length: timedelta) -> str:
     """Returns a duration in its two largest units."""
-    return span_words(length)
+    return duration_text(length)

@@ -11,7 +11,7 @@ from django import template
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.actions.spans import span_words
+from migrations_app.actions.durations import duration_text
 from migrations_app.queries.rollouts.active import RolloutsNow, current_work
 from migrations_app.queries.rollouts.policies import KillSwitchState, kill_switch_state
 from migrations_app.queries.visibility import has_scope
@@ -68,7 +68,7 @@ def cause_word(code: str) -> str:
 @register.filter
 def seconds_span(seconds: int) -> str:
     """Returns a number of seconds in its two largest units."""
-    return span_words(timedelta(seconds=seconds))
+    return duration_text(timedelta(seconds=seconds))
 
 
 @register.simple_tag

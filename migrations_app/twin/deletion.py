@@ -11,8 +11,8 @@ from migrations_app.twin.admission import refuse_by_webhooks
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, refuse_options, success
 from migrations_app.twin.calls import Call
 from migrations_app.twin.objects.faults import RefusalCause, not_supported, wrong
-from migrations_app.twin.objects.forms import DeletionForm, odd_form
 from migrations_app.twin.objects.kinds import CRD
+from migrations_app.twin.objects.wire_types import DeleteOptions, decode_error
 from migrations_app.twin.state import NAMESPACES, TIME_FORMAT, Work
 from migrations_app.twin.store import StoredObject
 
@@ -45,7 +45,7 @@ def delete(work: Work) -> Answer:
 def _options(call: Call) -> JsonMap:
     """The options of the deletion: in the body, or in the query where there is none. Raises RequestRefused."""
     options = call.body if call.body is not None else _from_query(call.query)
-    odd = odd_form(options, DeletionForm)
+    odd = decode_error(options, DeleteOptions)
     if odd:
         raise bad_request(f"the options of a deletion cannot be handled: {odd}")
     causes: list[RefusalCause] = []

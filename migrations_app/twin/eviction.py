@@ -19,8 +19,8 @@ from migrations_app.twin.answers import (
 from migrations_app.twin.calls import Call
 from migrations_app.twin.deletion import delete
 from migrations_app.twin.objects.faults import RefusalCause
-from migrations_app.twin.objects.forms import BindingForm, EvictionForm, odd_form
 from migrations_app.twin.objects.kinds import ServedKind
+from migrations_app.twin.objects.wire_types import BindingBody, EvictionBody, decode_error
 from migrations_app.twin.state import BUDGETS, Work
 from migrations_app.twin.store import StoredObject
 
@@ -43,7 +43,7 @@ def post_subresource(work: Work) -> Answer:
 
 def evict(work: Work) -> Answer:
     """Deletes the pod if its budget allows one more disruption."""
-    body = _decoded(work.call, EvictionForm)
+    body = _decoded(work.call, EvictionBody)
     pod_name = (body.get("metadata") or {}).get("name")
     if pod_name != work.call.name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -57,9 +57,9 @@ def evict(work: Work) -> Answer:
     return Answer(201, success(code=201))
 
 
-def _decoded(call: Call, form: type[BindingForm | EvictionForm]) -> JsonMap:
-    """The body. Raises RequestRefused if it is of another form."""
-    odd = odd_form(call.body, form)
+def _decoded(call: Call, body_type: type[BindingBody | EvictionBody]) -> JsonMap:
+    """The body. Raises RequestRefused if it has fields of another type."""
+    odd = decode_error(call.body, body_type)
     if odd:
         raise bad_request(f"the body cannot be handled: {odd}")
     return dict(call.body)
@@ -125,7 +125,7 @@ def _budget_refusal(why: str) -> RequestRefused:
 
 def bind(work: Work) -> Answer:
     """Puts the pod onto the node that the body names."""
-    target = str(_decoded(work.call, BindingForm)["target"].get("name") or "")
+    target = str(_decoded(work.call, BindingBody)["target"].get("name") or "")
     if not target:
         raise bad_request("a Binding names its target")
     pod = work.state.find(work.call).document

@@ -13,7 +13,7 @@ from migrations_app.twin.objects.selectors import SelectorError, by_fields, by_l
 from migrations_app.twin.state import Work
 
 MAX_BEGUN_LISTS = 16
-"""How many begun lists can be continued; older tokens are expired, as after a compaction of a server."""
+"""How many paged lists can be continued; older tokens are expired, as after a compaction of a server."""
 
 
 class _ContinueToken(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class _ContinueToken(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class BegunLists:
+class PagedLists:
     """Lists with further pages. Objects are held by reference, so all pages show the state at the first page."""
 
     _lists: dict[int, tuple[str, str, list[JsonMap]]] = field(default_factory=dict)
@@ -41,18 +41,18 @@ class BegunLists:
             position = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_ContinueToken)
         except (msgspec.DecodeError, binascii.Error, ValueError):
             raise bad_request("invalid continue token: continue key is not valid") from None
-        begun_list = self._lists.get(position.number)
-        if begun_list is None or begun_list[0] != path:
+        paged_list = self._lists.get(position.number)
+        if paged_list is None or paged_list[0] != path:
             message = "The provided continue parameter is too old to display a consistent list result."
             raise RequestRefused(410, "Expired", message=message)
-        return position, begun_list[1], begun_list[2]
+        return position, paged_list[1], paged_list[2]
 
     def end(self, number: int) -> None:
         """Forgets a list whose last page was returned: nothing else may refer to its objects."""
         self._lists.pop(number, None)
 
     def expire(self) -> None:
-        """Forgets every begun list, as a compaction does."""
+        """Forgets every paged list, as a compaction does."""
         self._lists.clear()
 
 
@@ -61,26 +61,26 @@ def get(work: Work) -> Answer:
     return Answer(200, work.state.view(work.call, work.state.find(work.call)))
 
 
-def get_list(work: Work, begun: BegunLists) -> Answer:
+def get_list(work: Work, paged_lists: PagedLists) -> Answer:
     """GET of a list."""
     call = work.call
     path = f"{call.api_version}/{call.namespace}/{call.kind.plural}"
     size = int(text) if (text := call.query.get("limit", "0")).isdecimal() else 0
     if token := call.query.get("continue"):
-        position, revision, items = begun.resume(token, path)
+        position, revision, items = paged_lists.resume(token, path)
         start, number = position.at, position.number
     else:
         start, number, revision, items = 0, 0, str(work.state.store.revision), [*_selected_documents(work)]
     end = start + size if size else len(items)
     metadata: JsonMap = {"resourceVersion": revision}
     if end < len(items):
-        number = number or begun.begin(path, revision, items=items)
+        number = number or paged_lists.begin(path, revision, items=items)
         token = base64.urlsafe_b64encode(msgspec.json.encode(_ContinueToken(number, end))).decode()
         metadata["continue"] = token
         if not call.query.get("labelSelector") and not call.query.get("fieldSelector"):
             metadata["remainingItemCount"] = len(items) - end
     elif number:
-        begun.end(number)
+        paged_lists.end(number)
     head = {"kind": f"{call.kind.kind}List", "apiVersion": call.api_version, "metadata": metadata}
     return Answer(200, head | {"items": items[start:end]})
 

@@ -42,7 +42,7 @@ class Twin:
         definitions = Definitions(minor, is_open=open_definitions)
         self._state = State(clock, minor, seed, frozenset(untracked), definitions)
         self._access = Access()
-        self._begun = lists.BegunLists()
+        self._paged_lists = lists.PagedLists()
         self._garbage = GarbageCollector(self._state) if collects else None
         self._lock = RLock()
         self._watched: dict[str, Call | None] = {}
@@ -87,7 +87,7 @@ class Twin:
 
     def expire_lists(self) -> None:
         """Makes every continue token expire, as a compaction does."""
-        self._begun.expire()
+        self._paged_lists.expire()
 
     def watch(self) -> Watch:
         """Starts a watch: it has every existing object first, and changes from now on."""
@@ -197,7 +197,7 @@ class Twin:
             raise no_such_path()
         match call.method, bool(call.name):
             case "GET", False:
-                return lists.get_list(work, self._begun)
+                return lists.get_list(work, self._paged_lists)
             case "POST", False:
                 return self._create(work)
             case "GET", True:

@@ -22,8 +22,8 @@ from migrations_app.twin.answers import (
     refuse_options,
 )
 from migrations_app.twin.calls import APPLY, JSON_PATCH, MERGE, Call, check_name, object_in
-from migrations_app.twin.objects import forms, ownership, structural, validation
 from migrations_app.twin.objects import metadata as rules
+from migrations_app.twin.objects import ownership, structural, validation, wire_types
 from migrations_app.twin.objects.faults import RefusalCause, required, wrong
 from migrations_app.twin.objects.ownership import ApplyConflict, FieldWrite
 from migrations_app.twin.state import Work
@@ -113,7 +113,7 @@ def _owned(document: JsonMap, shares: ownership.Shares) -> JsonMap:
 
 def _refuse_types(call: Call, document: JsonMap) -> None:
     """Raises RequestRefused for an object that no server decodes."""
-    odd = forms.odd_type(document, call.kind.place, custom=call.kind.custom)
+    odd = wire_types.object_decode_error(document, call.kind.place, custom=call.kind.custom)
     if odd:
         raise bad_request(f"{call.kind.kind} in version {call.version!r} cannot be handled: {odd}")
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
+from migrations_app.karpenter.coverage.entries import CHANGES, KNOWN_PROBLEMS, counted
 from migrations_app.karpenter.coverage.entry import Coverage
 from migrations_app.karpenter.coverage.proofs import PROVEN
 from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow
@@ -20,7 +20,7 @@ from tests.acceptance.stands_for import STANDS_FOR
 
 pytestmark = ONE_WORKER
 
-ENTRIES = {entry.id: entry for entry in (*CHANGES, *PAINS)}
+ENTRIES = {entry.id: entry for entry in (*CHANGES, *KNOWN_PROBLEMS)}
 GONE_ROUND = (
     ("rollback-from-0.32", "alpha-031", "0.31.3", "0.31.4", "0.32"),
     ("rollback-1.1-to-1.0", "v1-10", "1.0.8", "1.0.9", "1.1+"),
@@ -117,7 +117,7 @@ def test_the_path_starts_with_a_hop_that_keeps_the_rollback(
 
 
 def test_the_counts_are_whole() -> None:
-    for entries in (CHANGES, PAINS):
+    for entries in (CHANGES, KNOWN_PROBLEMS):
         counts = counted(entries)
         assert sum(one.entries for one in counts) == len(entries)
         assert all(one.proven <= one.entries for one in counts)

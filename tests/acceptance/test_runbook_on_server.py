@@ -15,7 +15,7 @@ import pytest
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.conversion_webhook import CONVERTED
-from migrations_app.inventory.inventory import Inventory, noting
+from migrations_app.inventory.inventory import Inventory, track_reads
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter.upgrade_path import path
@@ -132,7 +132,7 @@ def test_a_runbook_of_v1beta1_leads_where_the_walk_says(
     load(clean_apiserver, [free(one) for one in documents])
     start = collected(name, as_list(documents, kubernetes=clean.kubernetes)).inventory
     ahead = path(detect_running_release(start), kubernetes=clean.kubernetes).hops
-    walk, version, ran = Walk(noting(start), all_checks()), "v1beta1", 0
+    walk, version, ran = Walk(track_reads(start), all_checks()), "v1beta1", 0
     for hop, path_hop in zip(runbook(judged(clean, documents)).hops, ahead, strict=True):
         for parts in (("before",), ("land", "after")):
             if "land" in parts:

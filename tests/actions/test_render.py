@@ -62,11 +62,11 @@ def test_a_plan_in_sentences():
     plan = a_plan(patch, gone, Step(id="", title="Watch", after=Gate(no_legacy_nodes=True)))
     assert tuple(line for step in plan.steps for line in step_lines(step)) == (
         "s001: Taint Provisioner web",
-        "  risk medium; taken back by: patching NodePool web",
+        "  risk medium; undo: patching NodePool web",
         "  kept by Flux infra, who would revert it",
         "  mind this",
         "s002: Drain node n1",
-        "  risk high; nothing takes it back",
+        "  risk high; no undo",
         f"  then: wait until Node n1 is gone, {calm}",
         "s003: Watch",
         "  then: wait until no node of a Provisioner is left, no more pods are Pending than before, at most 900 s",

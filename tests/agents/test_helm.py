@@ -13,7 +13,7 @@ from migrations_app.models.rollout import Attempt
 from migrations_app.use_cases.agents.tokens import register_agent
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.rollouts import worker
-from migrations_app.use_cases.runtime.agent_lines import refuse_without_helm
+from migrations_app.use_cases.runtime.agent_connections import refuse_without_helm
 from tests.actions.on_server import carried_out, previewed
 from tests.agents.rig import Site
 from tests.deploy.helm import Helm

@@ -86,6 +86,6 @@ def test_another_api_server_than_at_the_start_is_not_spoken_to(server: EvilServe
     found = iter([connection(server), connection(server, server=Server("127.0.0.1", 9))])
     target = ApiTarget(lambda: next(found), reach=HERE, limits=PATIENT)
     with pytest.raises(OtherCluster):
-        target.line()
+        target.round_tripper()
     with pytest.raises(OtherCluster):
         target.require_same()

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 WIDTHS = (1280, 390)
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _EVERY_RULE = {"runOnly": _TAGS, "resultTypes": ["violations"]}
-# A theme is a set of colours (tests/web/test_sheet.py), so no other rule can tell one from the other.
+# A theme is a set of colours (tests/web/test_stylesheet.py), so no other rule can tell one from the other.
 _RULES_OF_COLOUR = {
     "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
     "resultTypes": ["violations"],

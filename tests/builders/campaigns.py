@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from migrations_app.actions.plan import canonical
 from migrations_app.campaigns.campaign_preview import CampaignPlan, HopPreview, MemberPreview, StepPreview
+from migrations_app.campaigns.forecast import campaign_forecast
 from migrations_app.campaigns.recipe import Recipe, Selection
-from migrations_app.campaigns.sums import campaign_forecast
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
 from migrations_app.models.cluster import Cluster
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.remedies import closing, document_of, size_of
+from migrations_app.iam.requirements.remedies import document_of, size_of, statements_to_add
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.objects.aws import (
     AwsRole,
@@ -31,7 +31,11 @@ def document(*statements: Json) -> str:
 
 def policy_for(*releases: str, site: AwsSite = SITE, without: tuple[str, ...] = ()) -> str:
     """Returns a document that allows all that these releases need, except the named actions."""
-    found = [one for release in releases for one in closing(find_gaps((), release=release, site=site), site).statements]
+    found = [
+        one
+        for release in releases
+        for one in statements_to_add(find_gaps((), release=release, site=site), site).statements
+    ]
     body = document_of(found)
     body["Statement"] = [thinned for one in body["Statement"] if (thinned := _thinned(one, without))]
     return json.dumps(body)

@@ -11,13 +11,13 @@ from migrations_app.collect.collect import collect
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
+from migrations_app.rehearsals.assumptions import assumptions_of
 from migrations_app.rehearsals.document import RehearsalPlay, stored
 from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, no_check, set_up
 from migrations_app.rehearsals.reading import read_objects
 from migrations_app.rehearsals.rehearse import NO_FAILURE
-from migrations_app.rehearsals.surroundings import surroundings
 from migrations_app.use_cases.clusters.registration import Details, register_bundle
 from tests.builders.rollouts import a_rollout
 from tests.rehearsals.scene import Scene
@@ -30,7 +30,7 @@ def plan_for(scene: Scene, action: str = "roll_nodes") -> Plan:
     api = scene.bundle()
     inventory = collect(api, cluster="shop").inventory
     reading = read_objects(api, inventory)
-    stage = set_up(reading, surroundings(reading, inventory).behaviour, identity=UNNAMED, failure=NO_FAILURE)
+    stage = set_up(reading, assumptions_of(reading, inventory).behaviour, identity=UNNAMED, failure=NO_FAILURE)
     return plan_on(stage, inventory, action=action, parameters={}, limits=LIMITS)
 
 

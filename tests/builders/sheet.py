@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.remedies import closing
+from migrations_app.iam.requirements.remedies import statements_to_add
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import AwsRole, AwsSeen, ControllerRole, CrossCheck, PolicyDocument
@@ -38,7 +38,7 @@ def allow(*actions: str, resource: str | list[str] = "*", **more: Any) -> dict[s
 
 def needed_by(release: str) -> str:
     """Returns a narrow document that allows all that the release needs at the site, as text."""
-    statements = closing(find_gaps((), release=release, site=SITE), SITE).statements
+    statements = statements_to_add(find_gaps((), release=release, site=SITE), SITE).statements
     return text_of(*(one.as_json() for one in statements))
 
 

@@ -15,9 +15,9 @@ from migrations_app.campaigns.next_moves import (
     JourneyFacts,
     MemberFacts,
     WaveFacts,
-    at_work,
     gate,
     next_moves,
+    working_members,
 )
 from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Recipe, Selection, WaveCandidate, in_waves
 from migrations_app.campaigns.states import AT_WORK, CAMPAIGN_STATES, CAMPAIGN_TRANSITIONS, MEMBER_TRANSITIONS, SETTLED
@@ -128,7 +128,7 @@ class Stage:
         self.within_limits()
 
     def within_limits(self) -> None:
-        limits, busy = self.here.recipe.limits, at_work(self.here.members)
+        limits, busy = self.here.recipe.limits, working_members(self.here.members)
         assert len(busy) <= limits.at_once
         for most, counts in (
             (limits.per_region, Counter(one.region for one in busy)),

@@ -13,7 +13,7 @@ import pytest
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.collect import list_cache
 from migrations_app.collect.collect import collect
-from migrations_app.collect.list_cache import MAX_LIST_AGE, MAX_PAUSES, KeptPart, PartMemory
+from migrations_app.collect.list_cache import MAX_LIST_AGE, MAX_PAUSES, CachedPart, PartMemory
 from migrations_app.errors import Expired, Forbidden, InvalidResponse, ReadError, TimedOut
 from migrations_app.inventory.parts import Unseen
 from migrations_app.samples import fleet
@@ -241,7 +241,7 @@ def test_a_list_that_cannot_be_read_any_more_is_forgotten_and_its_proof_counts_a
     api.refuse("pods", Forbidden("may not list pods"))
     found, memory = scanned(api, kept)
     assert found.inventory.pods == Unseen("forbidden", "may not list pods")
-    assert memory.fresh["pods"] == KeptPart(misses=1)
+    assert memory.fresh["pods"] == CachedPart(misses=1)
 
 
 @pytest.mark.parametrize("story", fleet.stories(), ids=lambda story: story.name)

@@ -1,4 +1,4 @@
-"""What the CRDs refuse, with its path and words; test_holes.py compares the rules with the CRDs themselves."""
+"""What the CRDs refuse, with its path and words; test_references.py compares the rules with the CRDs themselves."""
 
 from typing import Any
 

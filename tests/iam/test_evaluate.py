@@ -191,11 +191,11 @@ def test_what_a_request_says_of_a_key(request_of, key, values):
     asked = request_of(
         request_tags={"a": "1"}, resource_tags={"c": "2"}, context={"aws:RequestedRegion": ["eu-west-1"]}
     )
-    assert asked.look(key) == values
+    assert asked.lookup(key) == values
 
 
 def test_tags_that_nobody_stated_are_unknown(request_of):
-    assert [request_of().look(key) for key in ("aws:RequestTag/a", "aws:TagKeys", "ec2:ResourceTag/a")] == [None] * 3
+    assert [request_of().lookup(key) for key in ("aws:RequestTag/a", "aws:TagKeys", "ec2:ResourceTag/a")] == [None] * 3
 
 
 def test_a_condition_that_decides_nothing_is_told(request_of, policy, allow):

@@ -11,12 +11,12 @@ from migrations_app.iam.three_valued_logic import all_of, any_of, negated
 KNOWN = {"aws:PrincipalTag/team": ("blue",), "aws:RequestedRegion": ("eu-west-1",), "aws:username": ()}
 
 
-def look(key):
+def lookup(key):
     return KNOWN.get(key)
 
 
 def text_matches(pattern, text, *, variables=True, wildcards=True):
-    return matches(tokens_of(pattern, look, variables=variables, wildcards=wildcards), text)
+    return matches(tokens_of(pattern, lookup, variables=variables, wildcards=wildcards), text)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_actions(pattern, action, expected):
     ],
 )
 def test_resources(pattern, resource, expected):
-    assert resource_matches(pattern, resource, look=look, variables=True) is expected
+    assert resource_matches(pattern, resource, lookup=lookup, variables=True) is expected
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_equality_takes_stars_as_they_are():
     ],
 )
 def test_arns_field_by_field(pattern, arn, expected):
-    assert arn_matches(tokens_of(pattern, look, variables=True, wildcards=True), arn) is expected
+    assert arn_matches(tokens_of(pattern, lookup, variables=True, wildcards=True), arn) is expected
 
 
 def test_an_arn_with_a_variable_without_value_matches_nothing():
@@ -145,12 +145,12 @@ def test_wildcards_mean_what_an_expression_says(pattern, text):
     wanted = re.fullmatch(expression, text) is not None
     assert text_matches(pattern, text) is wanted
     assert action_matches(pattern, text) is wanted
-    assert resource_matches(pattern, text, look=look, variables=True) is wanted
+    assert resource_matches(pattern, text, lookup=lookup, variables=True) is wanted
 
 
 def test_thousands_of_patterns_take_no_time():
     patterns = [f"arn:aws:ec2:*:{'*a' * 20}{number:05d}" for number in range(5000)]
     start = time.process_time()
-    assert not any(resource_matches(one, "arn:aws:ec2:eu-west-1:1:instance/i-0", look=look, variables=True)
+    assert not any(resource_matches(one, "arn:aws:ec2:eu-west-1:1:instance/i-0", lookup=lookup, variables=True)
                    for one in patterns)  # fmt: skip
     assert time.process_time() - start < 2

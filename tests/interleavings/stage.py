@@ -94,14 +94,14 @@ class OrdersStage:
         """Everything of workers that would wait or go elsewhere; only for a process of its own."""
         settings.ENV = replace(settings.ENV, **QUICK)
         worker.connect_writer = self._opened  # the API server is the twin
-        worker._renewing_lease = _not_renewed  # the thread that renews is an event here
+        worker.renewed_lease = _not_renewed  # the thread that renews is an event here
         worker.time = steps.time = WorkerTime()  # nobody sleeps
         lease.release = _halting(lease.release, RELEASE)
         transaction.Atomic.__enter__ = _entered  # nothing comes between inside of one
 
 
 @contextmanager
-def _not_renewed(_fence: lease.LeaseToken) -> Iterator[None]:
+def _not_renewed(*_: object, **__: object) -> Iterator[None]:
     yield
 
 

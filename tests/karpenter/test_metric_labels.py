@@ -10,10 +10,10 @@ from migrations_app.karpenter.metrics import (
     LabelUse,
     OutdatedMetric,
     label_queries,
+    label_search_text,
     label_uses,
     labels_between,
     outdated_labels,
-    spoken_label,
 )
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.tables.metric_rows import METRIC_LABEL_ROWS
@@ -121,7 +121,7 @@ def test_the_labels_that_go_with_a_step():
         "region",
     ]
     assert [row.old for row in labels_between(release("1.0.0"), NEWEST_RELEASE)] == ["capacity_type"]
-    assert spoken_label(next(row for row in METRIC_LABEL_ROWS if row.metrics[0].endswith("_terminated"))) == (
+    assert label_search_text(next(row for row in METRIC_LABEL_ROWS if row.metrics[0].endswith("_terminated"))) == (
         "label reason of karpenter_nodeclaims_terminated*, karpenter_machines_terminated* (now gone)"
     )
 

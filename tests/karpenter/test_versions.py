@@ -8,10 +8,10 @@ from migrations_app.karpenter.versions import (
     Release,
     kubernetes_minor,
     minor_order,
+    minors_text,
     parse,
     parse_minor,
     release,
-    spoken,
 )
 
 NUMBERS = st.integers(min_value=0, max_value=999_999)
@@ -116,4 +116,4 @@ def test_minors_sort_as_numbers() -> None:
     [((), "no known release"), (("0.32",), "0.32"), (("0.32", "0.33", "0.37"), "0.32 to 0.37")],
 )
 def test_speaks_ranges(minors: tuple[str, ...], words: str) -> None:
-    assert spoken(minors) == words
+    assert minors_text(minors) == words

@@ -132,7 +132,6 @@ def test_every_action_is_named_by_a_check():
     the controller: no check fails because the next release does not run yet. A hold belongs to a pause.
     """
     assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK, "hold_disruption", *CONTROLLER_ACTIONS}
-    assert len(NAMED) == 14
 
 
 @pytest.mark.parametrize("action_id", sorted(NAMED))

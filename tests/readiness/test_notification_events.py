@@ -1,5 +1,6 @@
 """What news says, and what two pieces of it come to."""
 
+import re
 from itertools import pairwise
 
 from hypothesis import given
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 from migrations_app.readiness import notification_events
 from migrations_app.readiness.notification_events import (
     EVENTS,
-    TITLES,
     TO_PEOPLE,
     URGENT,
     headline,
@@ -16,6 +16,7 @@ from migrations_app.readiness.notification_events import (
     merged,
     text_of,
 )
+from tests.house.measures import text
 
 
 def event(kind="scan.failed", subject="shop", **data):
@@ -28,12 +29,14 @@ def event(kind="scan.failed", subject="shop", **data):
     }
 
 
-def test_every_event_has_a_title_and_what_people_get_does_not_wait():
-    assert (set(EVENTS), TO_PEOPLE - URGENT, URGENT - set(EVENTS)) == (
-        set(TITLES),
-        frozenset(),
-        {notification_events.TEST},
-    )
+def test_the_page_lists_every_event():
+    table = text("docs/notifications.md").partition("\n## ")[0]
+    listed = [event for row in re.findall(r"^\| (`.+?) \|", table, re.M) for event in re.findall(r"`(.+?)`", row)]
+    assert sorted(listed) == sorted(EVENTS)
+
+
+def test_what_every_approver_receives_is_urgent_and_so_is_only_what_a_channel_may_receive():
+    assert (TO_PEOPLE - URGENT, URGENT - set(EVENTS)) == (frozenset(), {notification_events.TEST})
 
 
 def test_a_few_events_are_a_line_each_and_many_are_one_that_counts_them():

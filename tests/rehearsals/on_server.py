@@ -63,10 +63,10 @@ def _put(server: ApiServer, document: Document, uids: dict[tuple[str, str], str]
 
 def behaviour_of(api: Any) -> Behaviour:
     """How a rehearsal has the simulator behave for this cluster."""
-    from migrations_app.rehearsals.surroundings import surroundings
+    from migrations_app.rehearsals.assumptions import assumptions_of
 
     inventory = collect(api, cluster="shop").inventory
-    return surroundings(read_objects(api, inventory), inventory).behaviour
+    return assumptions_of(read_objects(api, inventory), inventory).behaviour
 
 
 @dataclass(slots=True)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from migrations_app.rehearsals.assumptions import CONSOLIDATION, unplayed_consolidation
 from migrations_app.rehearsals.reading import ClusterReading
-from migrations_app.rehearsals.surroundings import CONSOLIDATION, unplayed_consolidation
 
 MANY = 10**6
 

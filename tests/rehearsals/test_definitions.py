@@ -10,14 +10,14 @@ from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.collect.collect import collect
 from migrations_app.execution.proof import prove_steps
-from migrations_app.readiness.runbook.effects.places import with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_parts
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.rehearsals.assumptions import assumptions_of
 from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import no_check, play, set_up
 from migrations_app.rehearsals.reading import read_objects
 from migrations_app.rehearsals.rehearse import NO_FAILURE
-from migrations_app.rehearsals.surroundings import surroundings
 from migrations_app.rehearsals.twin_access import RehearsalWriter
 from migrations_app.samples.changeable import charts
 from migrations_app.samples.fleet import files, find
@@ -36,7 +36,7 @@ class Ground:
         self.api = open_bundle(dict(files(find(story))))
         self.inventory = collect(self.api, cluster=story).inventory
         self.reading = read_objects(self.api, self.inventory)
-        behaviour = surroundings(self.reading, self.inventory).behaviour
+        behaviour = assumptions_of(self.reading, self.inventory).behaviour
         self.stage = set_up(self.reading, behaviour, identity=UNNAMED, failure=NO_FAILURE)
 
     def plan(self, action: str, **parameters: object) -> Plan:

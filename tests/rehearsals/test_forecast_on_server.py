@@ -18,10 +18,10 @@ from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.clients.kubernetes.writer import open_writer
 from migrations_app.collect.collect import collect
+from migrations_app.rehearsals.assumptions import assumptions_of
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.rehearsals.play import Failure, PlayOutcome, SimulatedCluster, play, play_with, set_up
 from migrations_app.rehearsals.reading import read_objects
-from migrations_app.rehearsals.surroundings import surroundings
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.simulator import KarpenterSimulator
@@ -74,10 +74,10 @@ def foretold(server: ApiServer, action: str, **parameters: object) -> tuple[Plan
     with closing(open_live(connection, reach=REACH, limits=ClientLimits())) as api:
         inventory = collect(api, cluster="shop").inventory
         reading = read_objects(api, inventory)
-    around = surroundings(reading, inventory)
-    stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=Failure())
+    assumptions = assumptions_of(reading, inventory)
+    stage = set_up(reading, assumptions.behaviour, identity=UNNAMED, failure=Failure())
     plan = plan_on(stage, inventory, action=action, parameters=parameters, limits=LIMITS)
-    return plan, around.behaviour, reading.taken_at, told(play(plan, stage), stage.simulator)
+    return plan, assumptions.behaviour, reading.taken_at, told(play(plan, stage), stage.simulator)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from migrations_app.simulator.placement.places import NodeState
+from migrations_app.simulator.placement.states import NodeState
 from migrations_app.simulator.pod_shapes import PodShape, PodShapes
 from migrations_app.simulator.resources import ResourceAmounts
 

@@ -53,8 +53,8 @@ ROWS: Rows = {
     ("karpenter/tables/metric_rows.py", "METRIC_ROWS"): f"""
     MetricRow("karpenter_nodes_created_total", "karpenter_nodes_made_total", "{NEXT_MINOR}", _GUIDE),
 """,
-    ("iam/requirements/describe_actions.py", "READS"): f"""
-    Read(
+    ("iam/requirements/describe_actions.py", "DESCRIBE_ACTIONS"): f"""
+    DescribeAction(
         "describe-weather",
         "DescribeWeather",
         "Nothing is launched when it rains.",

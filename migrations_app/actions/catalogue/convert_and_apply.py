@@ -99,7 +99,7 @@ def _create(inventory: Inventory, successor: Successor) -> Step:
     source_object = object_of(inventory, successor.item.kind, name=successor.item.name)
     by = managed(source_object.metadata).by if source_object else "hand"
     keeper_note = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
-    note = "it takes pods at once; taken back, the nodes that it launched drain" if is_pool else ""
+    note = "pods may run on it at once; its undo drains the nodes that it launched" if is_pool else ""
     return create_step(
         successor.target,
         successor.body,

@@ -16,7 +16,7 @@ action = Action(
     __name__,
     title="Pause GitOps deliveries of Karpenter",
     button="Pause GitOps deliveries ({count})",
-    why="Flux and Argo CD take back what is changed beside them; paused, they keep still until they are resumed.",
+    why="Flux and Argo CD revert changes that others make; paused, they change nothing until they are resumed.",
     risk="medium",
     parts=("deliveries",),
     may=tuple(RbacNeed(verb="patch", group=row.group, plural=row.plural) for row in ROWS.values()),

@@ -91,5 +91,5 @@ def _delete(configuration: WebhookConfiguration, read: JsonMap, *, release: Rele
         undo_postconditions=(Exists(),),
         risk="high",
         manager=reverting_tool(configuration.metadata),
-        note=f"{ahead}{release} does not answer it. Taken back, it is made again as it was, and refuses writes again.",
+        note=f"{ahead}{release} does not answer it. Its undo creates it again as it was, and it refuses writes again.",
     )

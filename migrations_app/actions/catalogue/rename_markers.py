@@ -109,7 +109,7 @@ def _step(target: ObjectTarget, read: JsonMap, *, patch: JsonMap, restart: workl
         risk="medium" if restart.pods else "low",
         after=gate,
         undo_after=gate,
-        note=pools.joined(restart.note, "taken back, the same again" * bool(restart.pods), pools.source_note(metadata)),
+        note=pools.joined(restart.note, "the undo restarts them" * bool(restart.pods), pools.source_note(metadata)),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ action = Action(
     __name__,
     title="Roll back Karpenter's Helm release",
     button="Roll back Karpenter's Helm release",
-    why="A release that failed or was left pending blocks every further upgrade until it is taken back.",
+    why="A release that failed or was left pending blocks every further upgrade until it is rolled back.",
     risk="high",
     parts=("controller", "helm_releases", "version"),
     may=(),

@@ -40,7 +40,7 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
     yield helm_step(
         proposal,
         title=f"Upgrade Helm release {run.namespace}/{run.release} from {proposal.from_version} to {run.version}",
-        note=f"Chart {run.source} ({run.chart_digest}). {reason or 'Taken back by helm rollback.'}",
+        note=f"Chart {run.source} ({run.chart_digest}). {reason or 'Undo: helm rollback.'}",
         undo=back,
     )
 
@@ -56,7 +56,7 @@ def _rollback(proposal: HelmProposal) -> tuple[PlannedRequest | None, str]:
     """The rollback and an empty text, or None and the reason why there is none."""
     run = proposal.run
     if reason := rollback_problem(parse(run.version), parse(proposal.from_version)):
-        return None, f"It is not taken back by karpdash: {reason}."
+        return None, f"karpdash cannot undo it: {reason}."
     back = HelmRun(
         do="rollback", release=run.release, namespace=run.namespace, chart=run.chart, before=run.before + 1,
         to=run.before, version=proposal.from_version,

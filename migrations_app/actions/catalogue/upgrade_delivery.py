@@ -113,7 +113,7 @@ def _with_undo(step: Step, delivery: ChartDelivery, *, read: JsonMap, to: Releas
     note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
     notes = (
         note,
-        f"It is not taken back by karpdash: {reason}." if reason else "Taken back: the former version and values.",
+        f"karpdash cannot undo it: {reason}." if reason else "Undo: the former version and values.",
     )
     undo: PlannedRequest | None = None
     if change is not None:

@@ -41,7 +41,7 @@ def creating_crd(target: ObjectTarget, crd: JsonMap, *, marks: JsonMap, release:
         change=creation(target, body | {"metadata": metadata}),
         postconditions=(Exists(), ready),
         skippable=True,
-        note="A CRD that was made stays when this is taken back: deleting it would delete its objects.",
+        note="The undo keeps a CRD that was created: deleting it would delete its objects.",
     )
 
 
@@ -160,7 +160,7 @@ def _versions_text(crd: JsonMap) -> str:
 def _note(before: JsonMap, after: JsonMap) -> str:
     kept_version = _version_to_keep(before, after)
     if kept_version:
-        return f"Taken back, {kept_version} stays served: objects may be stored in it by then."
+        return f"After the undo {kept_version} stays served: objects may be stored in it by then."
     lost_versions = _dropped(before, after)
     return (
         f"{', '.join(lost_versions)} is no longer served: whoever still reads or applies it is refused."

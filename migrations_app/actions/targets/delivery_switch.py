@@ -76,7 +76,7 @@ def resume_step(delivery: GitOpsDelivery, read: JsonMap) -> Step:
     off, on = pausing(target, before), resuming(target, before)
     step = patch_step(
         target, read, patch=on, title=f"Resume {display_name_of(delivery)}", risk="medium",
-        note="It applies its source at once: what the source says otherwise is taken back by it.",
+        note="It applies its source at once, and reverts what differs from it.",
     )  # fmt: skip
     # The undo pauses the delivery, also where the plan is made before the pause.
     return _with_whole_switch(

@@ -11,9 +11,9 @@ from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text, ordering
 from migrations_app.api.policies import WindowSerializer
+from migrations_app.campaigns.forecast import CampaignForecast
 from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gates, Limits, Selection
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
-from migrations_app.campaigns.sums import CampaignForecast
 from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.deletions import FORECAST
 from migrations_app.journeys.plan import COVERABLE

@@ -319,7 +319,7 @@ def _details(request: Request, body: dict[str, Any]) -> Details:
 
 
 def _at_kubeconfig(error: InvalidInput, body: dict[str, Any]) -> InvalidInput:
-    """Puts errors inside the kubeconfig at that field of the body, with the place inside the kubeconfig in the text."""
+    """Returns an error inside the kubeconfig as an error of the field `kubeconfig`; its text names the place."""
     if error.where in body:
         return error
     return type(error)(str(error), code=error.code, where="kubeconfig")

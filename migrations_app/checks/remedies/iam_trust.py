@@ -17,7 +17,7 @@ from migrations_app.iam.policy import WITH_VARIABLES
 from migrations_app.iam.requirements.remedies import size_of
 from migrations_app.iam.trust import AUDIENCE, EXTERNAL_ID, NAMESPACE_TAG, RoleAssumption, statements_of, subject_of
 from migrations_app.inventory.aws_facts.names import controller_accounts
-from migrations_app.inventory.aws_facts.trust import Fit
+from migrations_app.inventory.aws_facts.trust import TrustFit
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 
 WHOLE = "The document is the whole trust policy: an update replaces what is there"
@@ -30,7 +30,7 @@ TRUST_QUOTA, TRUST_MOST = "L-C07B4B0D", 4_096
 ANNOTATION = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
 
 
-def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
+def trust_remedies(case: CheckContext, fit: TrustFit) -> Iterator[Remedy]:
     """The trust policy with the missing statement, the command that sets it, and both as Terraform code."""
     if not fit.role.role.items:
         about = "AWS has no role of the ARN that is set: name the one that exists"
@@ -76,7 +76,7 @@ def _shortening(document: dict[str, Any], *, role_arn: str) -> str:
     )
 
 
-def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
+def _conditions(entry: RoleAssumption, fit: TrustFit) -> dict[str, Any]:
     """The conditions with the service accounts to admit: if Karpenter has its own namespace, also the one in
     kube-system, where it is to move. A session without tags shows no service account."""
     account, spaces = fit.role.service_account, list(dict.fromkeys((fit.role.namespace, ADVISED)))
@@ -109,7 +109,7 @@ def _provider(entry: RoleAssumption) -> str:
     return f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}"
 
 
-def _terraform(document: dict[str, Any], *, entry: RoleAssumption, fit: Fit) -> str:
+def _terraform(document: dict[str, Any], *, entry: RoleAssumption, fit: TrustFit) -> str:
     body = json.dumps(document, indent=2).replace("${", "$${").replace("%{", "%%{")
     lines = ["# aws_iam_role of the controller", f"assume_role_policy = jsonencode({body})"]
     if entry.kind == "Federated":

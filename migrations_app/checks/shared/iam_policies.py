@@ -26,9 +26,8 @@ from migrations_app.checks.shared.iam_room import (
 from migrations_app.checks.shell import note
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import IamPolicy
-from migrations_app.iam.requirements.output import NEWEST_MODULE, boundary_remarks, removal_lines
-from migrations_app.iam.requirements.output import PolicyRemedy as Closing
-from migrations_app.iam.requirements.output import remedy as closing
+from migrations_app.iam.requirements.output import NEWEST_MODULE, PolicyRemedy, boundary_remarks, removal_lines
+from migrations_app.iam.requirements.output import remedy as policy_remedy
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, removable, size_of
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer
 from migrations_app.inventory.aws_facts.permissions import MAX_ATTACHED, Permissions, RolePolicies
@@ -89,7 +88,7 @@ def _of_role(
 ) -> Iterator[Remedy]:
     """The remedies for one role. With `tidies` they also say what may be removed afterwards; only one part of a hop
     does that."""
-    closed = closing(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
+    closed = policy_remedy(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
     try:
         closed.documents()
     except InvalidInput as error:
@@ -110,7 +109,7 @@ def _of_role(
             yield Remedy(how="terraform", text=code, change=change)
 
 
-def _as_code(role_gaps: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
+def _as_code(role_gaps: RoleGaps, change: Change, *, closed: PolicyRemedy) -> Iterator[Remedy]:
     """The policies as CloudFormation and Terraform; the role is a parameter if its name is unknown."""
     named = bool(role_gaps.role.role.arn)
     template = cloudformation.text(change) if named else closed.text("cloudformation")
@@ -125,7 +124,9 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
     return Remedy(how="iam", text=text, change=change)
 
 
-def _steps(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
+def _steps(
+    case: CheckContext, role_gaps: RoleGaps, *, closed: PolicyRemedy, change: Change | UnsetType
+) -> Iterator[str]:
     """The steps as commands and comments: add the policies, and keep the existing ones during the upgrade."""
     yield _comments([*_missing_names(role_gaps, closed), *_unfixable(closed)])
     if not isinstance(change, UnsetType):
@@ -134,7 +135,7 @@ def _steps(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing, change: 
         yield aws_cli.text(change)
 
 
-def _missing_names(role_gaps: RoleGaps, closed: Closing) -> list[str]:
+def _missing_names(role_gaps: RoleGaps, closed: PolicyRemedy) -> list[str]:
     """A comment for each placeholder in the documents whose real name is unknown."""
     written = json.dumps(closed.documents())
     return [
@@ -144,7 +145,7 @@ def _missing_names(role_gaps: RoleGaps, closed: Closing) -> list[str]:
     ]
 
 
-def _unfixable(closed: Closing) -> list[str]:
+def _unfixable(closed: PolicyRemedy) -> list[str]:
     rows = (
         f"{refusal.probe.action}: no added statement helps, {refusal.answer.because}"
         for refusal in closed.added.not_closed
@@ -188,7 +189,7 @@ def _make_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[Plac
     )
 
 
-def _removable_later(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing) -> Iterator[str]:
+def _removable_later(case: CheckContext, role_gaps: RoleGaps, *, closed: PolicyRemedy) -> Iterator[str]:
     """Comments about statements of the role that the start version needs and the target version does not."""
     added = IamPolicy(name="added", statements=closed.added.statements)
     start, release = str(case.hop.start), str(case.hop.release)
@@ -258,7 +259,7 @@ def _denied(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
 def split_remedies(case: CheckContext, role_gaps: RoleGaps) -> Iterator[Remedy]:
     """What to do if the missing permissions fit in no existing policy: separate documents, which other checks of the
     hop attach, or all policies divided anew."""
-    closed = closing(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
+    closed = policy_remedy(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
     editable = tuple(
         policy
         for policy, document in zip(role_gaps.role.policies, role_gaps.role.role.policies.items, strict=True)

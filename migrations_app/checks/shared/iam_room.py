@@ -12,7 +12,7 @@ from migrations_app.checks.shared.iam_gaps import GapPart, gaps_for_part
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled, parse_policy
-from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, closing, fitted, size_of
+from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, fitted, size_of, statements_to_add
 from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, answers_at_hop, statements_for
 from migrations_app.inventory.aws_facts.permissions import (
     MAX_ATTACHED,
@@ -103,7 +103,7 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments
         gaps_of_roles = gaps_for_part(case, part)
         for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
             try:
-                documents = closing(role_gaps.report, seen.site).documents()
+                documents = statements_to_add(role_gaps.report, seen.site).documents()
             except InvalidInput:
                 continue
             if documents:

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from migrations_app.cli.server_client.clusters import Commands
-from migrations_app.cli.terminal import Exit, columns, show
+from migrations_app.cli.terminal import Exit, columns, show, show_rows
 
 if TYPE_CHECKING:
     from migrations_app.clients.karpdash_server import KarpdashServer
@@ -31,10 +31,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    from migrations_app.readiness.outputs import json_schema
-
     rows = list(server.rows("campaigns", {"state": options.state} if options.state else {}))
-    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    show_rows(rows, output=options.output, head=HEAD, cells=_cells)
     return Exit.READY
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from migrations_app.cli.cluster import HEAD, verdict_and_age
-from migrations_app.cli.terminal import Exit, columns, show
+from migrations_app.cli.terminal import Exit, show_rows
 from migrations_app.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -49,10 +49,8 @@ def _ids_of(server: "KarpdashServer", name: str, *, narrowed: Mapping[str, str] 
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    from migrations_app.readiness.outputs import json_schema
-
     rows = sorted(server.rows("clusters"), key=lambda row: str(row.get("name", "")))
-    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    show_rows(rows, output=options.output, head=HEAD, cells=_cells)
     return Exit.READY
 
 

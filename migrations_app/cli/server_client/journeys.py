@@ -9,7 +9,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from migrations_app.cli.server_client.clusters import Commands, cluster_id
-from migrations_app.cli.terminal import Exit, columns, show
+from migrations_app.cli.terminal import Exit, columns, show, show_rows
 
 if TYPE_CHECKING:
     from migrations_app.clients.karpdash_server import KarpdashServer
@@ -50,13 +50,11 @@ def _add_one(parser: argparse.ArgumentParser, do: Any) -> None:  # noqa: ANN401 
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    from migrations_app.readiness.outputs import json_schema
-
     query = {"state": options.state} if options.state else {}
     if options.cluster:
         query["cluster"] = cluster_id(server, options.cluster)
     rows = list(server.rows("journeys", query))
-    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    show_rows(rows, output=options.output, head=HEAD, cells=_cells)
     return Exit.READY
 
 

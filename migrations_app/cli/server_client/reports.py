@@ -8,7 +8,7 @@ from migrations_app.cli.plan import code_without_path
 from migrations_app.cli.scan import OUTPUTS as SCAN_OUTPUTS
 from migrations_app.cli.scan import add_judging
 from migrations_app.cli.server_client.clusters import Commands, cluster_id
-from migrations_app.cli.terminal import Exit, columns, print_note, show
+from migrations_app.cli.terminal import Exit, print_note, show, show_rows
 from migrations_app.errors import InvalidResponse, NotFound, ServerFailed, TimedOut
 from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
@@ -152,13 +152,11 @@ def _report(body: bytes) -> "Report":
 
 
 def _findings(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    from migrations_app.readiness.outputs import json_schema
-
     filters = {"status": options.status or "", "severity": options.severity or ""}
     if options.cluster:
         filters["cluster"] = cluster_id(server, options.cluster)
     rows = list(server.rows("findings", {name: value for name, value in filters.items() if value}))
-    show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    show_rows(rows, output=options.output, head=HEAD, cells=_cells)
     return Exit.READY
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.connection import Connection, digest_of_ca
 from migrations_app.clients.kubernetes.limits import ClientLimits
-from migrations_app.clients.kubernetes.line import DirectLine
+from migrations_app.clients.kubernetes.round_tripper import DirectRoundTripper
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import OtherCluster
 
@@ -26,7 +26,7 @@ class ApiTarget:
         self._limits = limits
         self._lock = threading.Lock()
         self._first = source()
-        self._opened: tuple[DirectLine, Secret | None, float] | None = None
+        self._opened: tuple[DirectRoundTripper, Secret | None, float] | None = None
         self._changed = False
 
     @property
@@ -38,7 +38,7 @@ class ApiTarget:
         """SHA-256 of the CA as it was given."""
         return digest_of_ca(self._first)
 
-    def line(self) -> tuple[DirectLine, Secret | None]:
+    def round_tripper(self) -> tuple[DirectRoundTripper, Secret | None]:
         """The connection to the server and the token to send; no token with a client certificate.
 
         Raises ReadError and InvalidKubeconfig; OtherCluster if another server or CA is named than at the start.
@@ -53,10 +53,10 @@ class ApiTarget:
         if self._changed:
             raise OtherCluster("the API server or its CA has changed since the agent started: restart the agent")
 
-    def _open(self) -> tuple[DirectLine, Secret | None]:
-        # The former line is not closed, since calls under way use it; its connections end with them.
+    def _open(self) -> tuple[DirectRoundTripper, Secret | None]:
+        # The former round tripper is not closed, since calls under way use it; its connections end with them.
         connection = self._source()
         if (connection.server, digest_of_ca(connection)) != (self._first.server, self.ca_digest):
             self._changed = True
             self.require_same()
-        return DirectLine(connection, reach=self._reach, limits=self._limits), connection.token
+        return DirectRoundTripper(connection, reach=self._reach, limits=self._limits), connection.token

@@ -54,7 +54,7 @@ _JITTER = random.SystemRandom()
 
 
 class Agent:
-    """One agent. `told` is called with a message for people whenever the state of the connection changes; `alive` is
+    """One agent. `report` is called with a message for people whenever the state of the connection changes; `alive` is
     touched at each turn of the loop.
     """
 
@@ -65,7 +65,7 @@ class Agent:
         *,
         allowed: AllowedCalls,
         version: str,
-        told: Callable[[str], None],
+        report: Callable[[str], None],
         alive: LivenessFile,
         limits: ClientLimits = DEFAULT,
     ) -> None:
@@ -73,7 +73,7 @@ class Agent:
         self._target = target
         self._allowed = allowed
         self._version = version
-        self._report = told
+        self._report = report
         self._alive = alive
         self._limits = limits
         self._stop = threading.Event()

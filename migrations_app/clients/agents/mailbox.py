@@ -38,7 +38,7 @@ blocks a web thread only for `_SHORT_SECONDS`.
 _SHORT_SECONDS: Final = 1.0
 _LONG_SECONDS: Final = 10.0
 _SLICE: Final = 0.5
-"""Seconds between two checks whether the agent still sends signs of life."""
+"""Seconds between two checks whether the agent still sends heartbeats."""
 Taken = Literal["taken", "wait", "unknown", "unexpected"]
 _OUTCOMES: Final[tuple[Taken, ...]] = ("unknown", "unexpected", "wait", "taken")
 _TAKE_PIECE: Final = """

@@ -15,7 +15,7 @@ from migrations_app.clients.kubernetes import errors
 from migrations_app.clients.kubernetes.api import Verb, api_request
 from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, with_deadline
 from migrations_app.clients.kubernetes.limits import ClientLimits
-from migrations_app.clients.kubernetes.line import ApiCall
+from migrations_app.clients.kubernetes.round_tripper import ApiCall
 from migrations_app.errors import KarpdashError, TooLarge
 
 _LONGEST_CALL: Final = 120.0
@@ -69,7 +69,7 @@ def _failed(call: AgentCall, index: int, *, error: KarpdashError) -> AgentPiece:
 
 
 def _answer_pieces(call: AgentCall, target: ApiTarget, *, limits: ClientLimits, ends: float) -> Iterator[AgentPiece]:
-    line, token = target.line()
+    round_tripper, token = target.round_tripper()
     headers = {"Accept": call.accept, "Accept-Encoding": call.encoding, "User-Agent": call.user_agent}
     if call.content_type:
         headers["Content-Type"] = call.content_type
@@ -81,7 +81,7 @@ def _answer_pieces(call: AgentCall, target: ApiTarget, *, limits: ClientLimits, 
     )
     deadline = ResponseDeadline(limits, ends=ends)
     with with_deadline(deadline):
-        response = line.answer(api_call, patience=deadline.seconds_left())
+        response = round_tripper.round_trip(api_call, patience=deadline.seconds_left())
         try:
             deadline.begin_body()
             yield from _pieces(call, response, most=limits.page_bytes)

@@ -9,7 +9,7 @@ import msgspec
 
 from migrations_app.actions.helm.request import HelmRun
 from migrations_app.clients.helm.program import (
-    HelmEnd,
+    HelmExit,
     private_folder,
     refuse_odd_name,
     run,
@@ -55,17 +55,17 @@ class RunGuards:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RealRun:
+class AppliedRun:
     """How the run ended, which changes were sent, and why the relay refused a request; empty if it refused none."""
 
-    end: HelmEnd
+    end: HelmExit
     sent: tuple[RelayedChange, ...]
     refused: str
 
 
 def dry_run_helm(
     tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput
-) -> tuple[HelmEnd, DryRules]:
+) -> tuple[HelmExit, DryRules]:
     """Runs helm with each change sent as a dry run; hooks are left out, since nothing would run them.
 
     Returns how it ended, and the rules with the changes, the answers to them and the record of the new revision.
@@ -77,7 +77,7 @@ def dry_run_helm(
 
 def run_helm(
     tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput, guards: RunGuards, purpose: str
-) -> RealRun:
+) -> AppliedRun:
     """Runs helm once; only requests that the plan names pass."""
     rules = PlannedRules(
         requests=helm_run.requests,
@@ -90,7 +90,7 @@ def run_helm(
     end = _run(
         tool, helm_run, transport=transport, inputs=given, rules=rules, purpose=purpose, hooks=True, stop=guards.stop
     )
-    return RealRun(end=end, sent=tuple(rules.sent), refused=rules.refused)
+    return AppliedRun(end=end, sent=tuple(rules.sent), refused=rules.refused)
 
 
 def _run(
@@ -103,7 +103,7 @@ def _run(
     purpose: str,
     hooks: bool,
     stop: Callable[[], bool] = lambda: False,
-) -> HelmEnd:
+) -> HelmExit:
     refuse_odd_name(helm_run.release)
     refuse_odd_name(helm_run.namespace)
     with private_folder() as folder, ClusterRelay(transport, rules, purpose=purpose).serving() as relay:
@@ -114,7 +114,7 @@ def _run(
         words = (*helm_arguments(helm_run), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
         seconds = tool.seconds + SPARE_SECONDS
         end = run(tool.program, words, folder=folder, stdin=values, seconds=seconds, stop=stop)
-        return HelmEnd(end.code, end.words.replace(relay.url, "the cluster"))
+        return HelmExit(end.code, end.words.replace(relay.url, "the cluster"))
 
 
 def helm_arguments(helm_run: HelmRun) -> Iterator[str]:

@@ -39,7 +39,7 @@ _LEFT_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class HelmEnd:
+class HelmExit:
     """How a run ended. `code` is None if it was killed; `words` are the end of its output, redacted."""
 
     code: int | None
@@ -145,7 +145,7 @@ def run(
     stdin: bytes,
     seconds: float,
     stop: Callable[[], bool] = lambda: False,
-) -> HelmEnd:
+) -> HelmExit:
     """Runs the program until it ends, the time is over, or `stop` returns True; then kills its process group."""
     child = subprocess.Popen(  # noqa: S603 - a program that the administrator names; no shell, words from a plan
         [program, *words],
@@ -171,7 +171,7 @@ def run(
         kill_group(child)
     for thread in threads:
         thread.join(timeout=5)
-    return HelmEnd(code, output_end(bytes(output)))
+    return HelmExit(code, output_end(bytes(output)))
 
 
 def _limit_memory(child: "subprocess.Popen[bytes]") -> None:

@@ -101,7 +101,7 @@ class ClusterRelay:
 
     def _forward(self, request: RelayedRequest) -> RelayAnswer:
         try:
-            answer = self._transport.forward(
+            answer = self._transport.send_once(
                 request.method,
                 request.path,
                 query=request.query,

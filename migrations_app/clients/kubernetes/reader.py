@@ -13,7 +13,7 @@ from migrations_app.clients.kubernetes import discovery, watching
 from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.limits import DEFAULT, MIB, ClientLimits
-from migrations_app.clients.kubernetes.line import Line
+from migrations_app.clients.kubernetes.round_tripper import RoundTripper
 from migrations_app.clients.kubernetes.salvage import parsable_items
 from migrations_app.clients.kubernetes.transport import JSON, TokenSource, Transport
 from migrations_app.errors import Expired, InvalidResponse, TooLarge
@@ -245,11 +245,14 @@ def open_live(
     limits: ClientLimits = DEFAULT,
     token: TokenSource | None = None,
     resolver: Resolver = ask_resolver,
-    line: Line | None = None,
+    round_tripper: RoundTripper | None = None,
 ) -> LiveApi:
     """A client of that server. Its name is resolved and checked now; no request is sent yet. Raises ReadError.
 
-    `token` supplies the credentials for each call and replaces those of the connection; a `line` replaces its address.
+    `token` supplies the credentials for each call and replaces those of the connection; `round_tripper`
+    replaces its address.
     """
-    transport = Transport(connection, reach=reach, limits=limits, token=token, resolver=resolver, line=line)
+    transport = Transport(
+        connection, reach=reach, limits=limits, token=token, resolver=resolver, round_tripper=round_tripper
+    )
     return LiveApi(transport, limits)

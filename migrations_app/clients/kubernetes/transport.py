@@ -24,7 +24,6 @@ from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, with_deadline
 from migrations_app.clients.kubernetes.errors import HttpFailure
 from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, ClientLimits
-from migrations_app.clients.kubernetes.line import ApiCall, DirectLine, Line, QueryParameters
 from migrations_app.clients.kubernetes.response import (
     NO_ANSWER,
     ApiResponse,
@@ -33,6 +32,7 @@ from migrations_app.clients.kubernetes.response import (
     read_body,
     read_lines,
 )
+from migrations_app.clients.kubernetes.round_tripper import ApiCall, DirectRoundTripper, QueryParameters, RoundTripper
 from migrations_app.clients.secret import Secret
 from migrations_app.errors import KarpdashError, TimedOut
 
@@ -73,8 +73,8 @@ class WriteResponse:
 
 
 class Transport:
-    """Calls to one server. Thread-safe. Without a `line`, a connection to the server's address is opened; the server's
-    name is resolved and checked when the object is created (K05).
+    """Calls to one server. Thread-safe. Without a `round_tripper`, requests go to the server's own address;
+    its name is resolved and checked when the object is created (K05).
     """
 
     def __init__(
@@ -86,11 +86,13 @@ class Transport:
         token: TokenSource | None = None,
         resolver: Resolver = ask_resolver,
         purpose: str = "scan",
-        line: Line | None = None,
+        round_tripper: RoundTripper | None = None,
     ) -> None:
         self._ends = time.monotonic() + limits.scan_seconds
-        self._line: Line = line or DirectLine(connection, reach=reach, limits=limits, resolver=resolver)
-        self.ca_digest = self._line.ca_digest
+        self._round_tripper: RoundTripper = round_tripper or DirectRoundTripper(
+            connection, reach=reach, limits=limits, resolver=resolver
+        )
+        self.ca_digest = self._round_tripper.ca_digest
         self._token = token or _fixed_source(connection.token)
         self._limits = limits
         self._agent = f"{user_agent()} {purpose}"
@@ -99,7 +101,7 @@ class Transport:
     def close(self) -> None:
         """Closes the connections and drops the credentials."""
         self._token = _fixed_source(None)
-        self._line.close()
+        self._round_tripper.close()
 
     def get(
         self, path: str, query: QueryParameters = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0
@@ -119,9 +121,9 @@ class Transport:
             self._pause(result, attempt, ends=ends)
 
     def watch(
-        self, path: str, query: QueryParameters, *, seconds: float, look: Callable[[bytes], T | None]
+        self, path: str, query: QueryParameters, *, seconds: float, find: Callable[[bytes], T | None]
     ) -> T | None:
-        """The first value that `look` returns for a line of the answer; None if there is none.
+        """The first value that `find` returns for a line of the answer; None if there is none.
 
         Sent once, never retried. Raises ReadError.
         """
@@ -132,19 +134,19 @@ class Transport:
         deadline = ResponseDeadline(replace(self._limits, slow_start_seconds=seconds), ends=ends)
         with with_deadline(deadline):
             try:
-                return self._first_match(self._send(call, deadline), call.request, look=look)
+                return self._first_match(self._send(call, deadline), call.request, find=find)
             except errors.CAUGHT as error:
                 raise errors.from_exception(error).error from None
 
     def _first_match(
-        self, response: urllib3.HTTPResponse, request: ApiRequest, *, look: Callable[[bytes], T | None]
+        self, response: urllib3.HTTPResponse, request: ApiRequest, *, find: Callable[[bytes], T | None]
     ) -> T | None:
         self._note_date(response.headers.get("Date"))
         try:
             if response.status != 200:
                 content = self._error_body(response)
                 raise errors.from_status(response.status, content, headers=response.headers, request=request).error
-            return next((value for line in read_lines(response, self.meter) if (value := look(line)) is not None), None)
+            return next((value for line in read_lines(response, self.meter) if (value := find(line)) is not None), None)
         finally:
             response.close()
 
@@ -160,52 +162,22 @@ class Transport:
             raise result.error from None
         return result
 
-    def change(
+    def send_once(
         self,
         method: str,
         path: str,
         *,
         query: QueryParameters,
-        body: Mapping[str, Any],
+        body: Mapping[str, Any] | list[Any] | None,
         content_type: str,
         purpose: str,
+        accept: str = JSON,
     ) -> WriteResponse:
-        """The response to a request that changes something. Sent once, never retried (K07, A20).
+        """The response to a request that changes something, or that another program made (K07, A20). Never retried.
 
         A response of any status is returned. Raises ReadError only if none came: then it is unknown whether the
         change happened.
         """
-        return self._send_once(method, path, query=query, body=body, content_type=content_type, purpose=purpose)
-
-    def forward(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: QueryParameters,
-        body: Mapping[str, Any] | list[Any] | None,
-        content_type: str,
-        purpose: str,
-        accept: str = JSON,
-    ) -> WriteResponse:
-        """The response of any status to a request that another program made, under the same rules. Sent once, never
-        retried. Raises ReadError if no response came.
-        """
-        return self._send_once(
-            method, path, query=query, body=body, content_type=content_type, purpose=purpose, accept=accept
-        )
-
-    def _send_once(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: QueryParameters,
-        body: Mapping[str, Any] | list[Any] | None,
-        content_type: str,
-        purpose: str,
-        accept: str = JSON,
-    ) -> WriteResponse:
         headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{user_agent()} {purpose}"}
         call = ApiCall(
             method=method,
@@ -248,7 +220,7 @@ class Transport:
     def _headers(self, attempt: int, accept: str) -> dict[str, str]:
         headers = {
             "Accept": accept,
-            "Accept-Encoding": self._line.encoding,
+            "Accept-Encoding": self._round_tripper.encoding,
             "User-Agent": f"{self._agent} attempt={attempt}",
         }
         token = self._token()
@@ -265,7 +237,7 @@ class Transport:
     def _send(self, call: ApiCall, deadline: ResponseDeadline) -> urllib3.HTTPResponse:
         self.meter.begin()
         try:
-            response = self._line.answer(call, patience=deadline.seconds_left())
+            response = self._round_tripper.round_trip(call, patience=deadline.seconds_left())
         except (*errors.CAUGHT, KarpdashError):
             self.meter.note(call.request.verb, NO_ANSWER)
             raise
@@ -304,9 +276,9 @@ class Transport:
 
     def _pause(self, failure: HttpFailure, attempt: int, *, ends: float) -> None:
         """Waits before the next try; raises the failure's error if no further try is allowed (K07, K08)."""
-        if not failure.again and not (failure.elsewhere and attempt < self._line.addresses):
+        if not failure.again and not (failure.elsewhere and attempt < self._round_tripper.addresses):
             raise failure.error from None
-        self._line.next_address()
+        self._round_tripper.next_address()
         longest = min(self._limits.longest_pause_seconds, self._limits.first_pause_seconds * 2**attempt)
         wait = _JITTER.uniform(0, longest)
         if failure.after is not None:

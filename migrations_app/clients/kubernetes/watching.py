@@ -68,7 +68,7 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
     }
     with _requesting_progress(transport, resource, version=state.resource_version):
         look = partial(_event_proof, version=current_version)
-        return transport.watch(resource.path, list(query.items()), seconds=seconds + SLACK, look=look) is True
+        return transport.watch(resource.path, list(query.items()), seconds=seconds + SLACK, find=look) is True
 
 
 def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int | None]:

@@ -16,8 +16,8 @@ from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resol
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.limits import DEFAULT, ClientLimits
-from migrations_app.clients.kubernetes.line import Line
 from migrations_app.clients.kubernetes.reader import LiveApi
+from migrations_app.clients.kubernetes.round_tripper import RoundTripper
 from migrations_app.clients.kubernetes.transport import TokenSource, Transport, WriteResponse
 from migrations_app.clients.secret import clean
 from migrations_app.errors import InvalidInput, InvalidResponse, NotServed
@@ -104,7 +104,7 @@ class LiveWriter:
         self, change: PlannedRequest, object_version: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
     ) -> WriteResult:
         body, query = request_content(change, object_version, own=own, dry=dry)
-        response = self._transport.change(
+        response = self._transport.send_once(
             change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
         )
         return write_result(response)
@@ -192,10 +192,16 @@ def open_writer(
     limits: ClientLimits = DEFAULT,
     token: TokenSource | None = None,
     resolver: Resolver = ask_resolver,
-    line: Line | None = None,
+    round_tripper: RoundTripper | None = None,
 ) -> LiveWriter:
     """A writer for that server, as `open_live`. No request is sent yet. Raises ReadError."""
     transport = Transport(
-        connection, reach=reach, limits=limits, token=token, resolver=resolver, purpose="action", line=line
+        connection,
+        reach=reach,
+        limits=limits,
+        token=token,
+        resolver=resolver,
+        purpose="action",
+        round_tripper=round_tripper,
     )
     return LiveWriter(transport, connection, limits=limits)

@@ -10,7 +10,7 @@ from migrations_app.iam.requirements.features import ALWAYS, OPERATOR, Feature, 
 from migrations_app.iam.requirements.required_request import Mode, RequestSeverity, RequiredRequest
 
 
-class Read(NamedTuple):
+class DescribeAction(NamedTuple):
     """One Describe action. `call` is the action without its service; `effect` says what its refusal causes, `log` what
     the controller logs then.
 
@@ -53,44 +53,44 @@ class Read(NamedTuple):
         return Need(action=self.action, span=self.span, effect=self.effect, log=self.log, source=self.source)
 
 
-READS: tuple[Read, ...] = (
-    Read("read-DescribeImages", "DescribeImages", "AMIs do not resolve and the node class is never ready."),
-    Read(
+DESCRIBE_ACTIONS: tuple[DescribeAction, ...] = (
+    DescribeAction("read-DescribeImages", "DescribeImages", "AMIs do not resolve and the node class is never ready."),
+    DescribeAction(
         "read-DescribeInstances",
         "DescribeInstances",
         "Instances are not listed: drift, garbage collection and tagging stand still.",
         log="describing ec2 instances",
         source="v0.32.10:pkg/providers/instance/instance.go",
     ),
-    Read(
+    DescribeAction(
         "read-DescribeInstanceTypeOfferings",
         "DescribeInstanceTypeOfferings",
         "No offering is known, so nothing is launched; 1.14 panics at start.",
     ),
-    Read(
+    DescribeAction(
         "read-DescribeInstanceTypes",
         "DescribeInstanceTypes",
         "The start-up check of EC2 access fails and the pods crash-loop.",
         log="Checking EC2 API connectivity (to 0.36); ec2 api connectivity check failed (0.37 on)",
     ),
-    Read(
+    DescribeAction(
         "read-DescribeLaunchTemplates",
         "DescribeLaunchTemplates",
         "Existing launch templates are not found and launches fail.",
         log="describing launch templates",
         source="v0.37.8:pkg/providers/launchtemplate/launchtemplate.go",
     ),
-    Read(
+    DescribeAction(
         "read-DescribeSecurityGroups",
         "DescribeSecurityGroups",
         "Security groups do not resolve and the node class is never ready.",
     ),
-    Read(
+    DescribeAction(
         "read-DescribeSubnets",
         "DescribeSubnets",
         "Subnets do not resolve and the node class is never ready.",
     ),
-    Read(
+    DescribeAction(
         "read-spot-prices",
         "DescribeSpotPriceHistory",
         "Spot prices stay at the built-in or last known ones.",
@@ -99,7 +99,7 @@ READS: tuple[Read, ...] = (
         capability="pricing",
         severity="degraded",
     ),
-    Read(
+    DescribeAction(
         "describe-reservations",
         "DescribeCapacityReservations",
         "The reservations of the node class do not resolve.",
@@ -110,7 +110,7 @@ READS: tuple[Read, ...] = (
         mode="nodepool",
         features=(Feature.RESERVATIONS,),
     ),
-    Read(
+    DescribeAction(
         "describe-placement-groups",
         "DescribePlacementGroups",
         "The node class reports PlacementGroupReady=False, PlacementGroupResolutionFailed.",
@@ -121,7 +121,7 @@ READS: tuple[Read, ...] = (
         mode="nodepool",
         features=(Feature.PLACEMENT_GROUPS,),
     ),
-    Read(
+    DescribeAction(
         "instance-status",
         "DescribeInstanceStatus",
         "Health checks of instances are off until the controller restarts; the rest goes on.",

@@ -5,7 +5,7 @@ official policy grants but no release calls (see remedies.py) has no row here. A
 are rows of describe_actions.py and service_actions.py.
 """
 
-from migrations_app.iam.requirements.describe_actions import READS
+from migrations_app.iam.requirements.describe_actions import DESCRIBE_ACTIONS
 from migrations_app.iam.requirements.features import Minor, Need, Span, minor_text
 from migrations_app.iam.requirements.service_actions import SERVICE_ACTIONS
 
@@ -15,7 +15,7 @@ _TEMPLATES = "v0.37.8:pkg/providers/launchtemplate/launchtemplate.go"
 _VALIDATION = "v1.14.1:pkg/controllers/nodeclass/validation.go"
 
 NEEDS: tuple[Need, ...] = (
-    *(read.need for read in READS),
+    *(row.need for row in DESCRIBE_ACTIONS),
     *(row.need for row in SERVICE_ACTIONS),
     Need(
         action="ec2:CreateLaunchTemplate",

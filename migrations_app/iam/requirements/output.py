@@ -15,12 +15,12 @@ from migrations_app.iam.policy import IamPolicy, PolicyStatement
 from migrations_app.iam.requirements.gaps import GapReport, boundary_answer
 from migrations_app.iam.requirements.remedies import (
     MANAGED_LIMIT,
-    Closing,
+    AddedStatements,
     Removal,
-    closing,
     fitted,
     merged,
     merged_size,
+    statements_to_add,
 )
 from migrations_app.iam.requirements.terraform_module import (
     ModuleSetting,
@@ -132,7 +132,7 @@ class PolicyRemedy:
     report: GapReport
     site: AwsSite
     policies: tuple[IamPolicy, ...]
-    added: Closing
+    added: AddedStatements
 
     def documents(self, form: Form = "json") -> tuple[JsonMap, ...]:
         """The documents for the formats `json` and `merged`. Raises InvalidPolicy if one statement
@@ -221,7 +221,7 @@ def _after_hop(setting: ModuleSetting) -> list[str]:
 
 def remedy(report: GapReport, site: AwsSite, *, policies: Iterable[IamPolicy]) -> PolicyRemedy:
     """What closes the gaps that are always needed, including those for capacity that Provisioners still own."""
-    return PolicyRemedy(report=report, site=site, policies=tuple(policies), added=closing(report, site))
+    return PolicyRemedy(report=report, site=site, policies=tuple(policies), added=statements_to_add(report, site))
 
 
 def boundary_remarks(answers: Iterable[tuple[str, Evaluation]]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ INLINE_LIMIT = 10240
 
 
 @dataclass(frozen=True, kw_only=True)
-class Closing:
+class AddedStatements:
     """Statements to add, and refusals that no added statement fixes: explicit denies, also those of which it is not
     known whether they apply, and the permissions boundary.
 
@@ -40,7 +40,9 @@ class Closing:
         return fitted(self.statements, limit=limit)
 
 
-def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditional: bool = False) -> Closing:
+def statements_to_add(
+    report: GapReport, site: AwsSite, *, legacy: bool = True, conditional: bool = False
+) -> AddedStatements:
     """What to add for every gap that is always needed; with `conditional` also for gaps that depend on rare settings.
 
     `legacy` includes capacity that Provisioners still own, which 0.32 needs until the last of it is gone.
@@ -56,7 +58,7 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
             actions, kinds = by_grant.setdefault(_grant_for(refusal, report.minor, site=site), (set(), set()))
             actions.add(refusal.probe.action)
             kinds.add(refusal.probe.kind)
-    return Closing(
+    return AddedStatements(
         statements=tuple(
             grant.statement(site, actions=frozenset(by_grant[grant][0]), kinds=frozenset(by_grant[grant][1]))
             for grant in GRANTS
@@ -94,17 +96,17 @@ def merged(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, s
 def merged_size(policies: Iterable[IamPolicy], added: Iterable[PolicyStatement], *, site: AwsSite) -> int:
     """Characters of the policies and the added statements in one document, without duplicates."""
     present = [statement for policy in policies for statement in filled(policy, site).statements]
-    return size_of(document_of(_without_doubles((*present, *added))))
+    return size_of(document_of(_without_duplicates((*present, *added))))
 
 
 def fitted(statements: Iterable[PolicyStatement], *, limit: int) -> tuple[JsonMap, ...]:
     """Documents of at most `limit` characters with all statements, each in the first document where it fits."""
-    piles: list[_Pile] = []
-    for statement in _without_doubles(statements):
+    piles: list[_DocumentSize] = []
+    for statement in _without_duplicates(statements):
         grown = ((pile, pile.size_with(statement)) for pile in piles)
         pile, size = next(((pile, size) for pile, size in grown if size <= limit), (None, 0))
         if pile is None:
-            piles.append(pile := _Pile())
+            piles.append(pile := _DocumentSize())
             size = pile.size_with(statement)
         if size > limit:
             raise InvalidPolicy(f"alone exceeds the {limit:,} characters of a document", where=statement.where)
@@ -114,7 +116,7 @@ def fitted(statements: Iterable[PolicyStatement], *, limit: int) -> tuple[JsonMa
 
 
 @dataclass(slots=True)
-class _Pile:
+class _DocumentSize:
     """Statements of one document, and the size of that document: writing it anew for each statement took quadratic
     time.
     """
@@ -129,7 +131,7 @@ class _Pile:
         return self.size + comma + size_of((replace(statement, sid="") if taken else statement).as_json())
 
 
-def _without_doubles(statements: Iterable[PolicyStatement]) -> list[PolicyStatement]:
+def _without_duplicates(statements: Iterable[PolicyStatement]) -> list[PolicyStatement]:
     by_content: dict[str, PolicyStatement] = {}
     for statement in statements:
         by_content.setdefault(json.dumps(replace(statement, sid="").as_json(), sort_keys=True), statement)

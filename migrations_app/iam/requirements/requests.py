@@ -13,7 +13,7 @@ tags.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from migrations_app.iam.requirements.describe_actions import READS
+from migrations_app.iam.requirements.describe_actions import DESCRIBE_ACTIONS
 from migrations_app.iam.requirements.features import Feature, Minor, Span
 from migrations_app.iam.requirements.required_request import Mode, RequestSeverity, RequiredRequest, Tags
 from migrations_app.iam.requirements.service_actions import SERVICE_ACTIONS
@@ -309,7 +309,7 @@ PROBES: tuple[RequiredRequest, ...] = (
     *_rehearsals(),
     *_rare_launches(),
     *_on_existing_instances(),
-    *(read.probe for read in READS),
+    *(row.probe for row in DESCRIBE_ACTIONS),
     *(row.probe for row in SERVICE_ACTIONS),
     *_profiles(),
 )

@@ -119,10 +119,10 @@ class OnInstance(IamRequest):
 
     carried: Mapping[str, str] = field(default_factory=dict)
 
-    def look(self, key: str) -> tuple[str, ...] | None:
+    def lookup(self, key: str) -> tuple[str, ...] | None:
         service, separator, tag = key.lower().partition(_RESOURCE_TAG)
         if not separator or service not in ("aws", "ec2"):
-            return super().look(key)
+            return super().lookup(key)
         values = tuple(value for name, value in self.carried.items() if name.lower() == tag)
         return values if values or is_kept_tag(tag) else None
 

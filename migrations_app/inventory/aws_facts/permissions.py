@@ -15,7 +15,7 @@ from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy
 from migrations_app.iam.requirements.evaluation import NAME_FORMS
 from migrations_app.iam.requirements.features import Feature
 from migrations_app.iam.requirements.gaps import GapReport, find_gaps
-from migrations_app.iam.requirements.remedies import closing, fitted, merged_size
+from migrations_app.iam.requirements.remedies import fitted, merged_size, statements_to_add
 from migrations_app.iam.site import AwsSite, role_name
 from migrations_app.iam.site_from_policies import accounts_named, site_from_policies
 from migrations_app.inventory.aws_facts import feature_settings, names
@@ -320,7 +320,7 @@ def policy_with_most_space(policies: RolePolicies, report: GapReport, *, site: A
     """The policy of the role with the most space left after adding what it lacks; None if nothing must be added or no
     policy can be edited. Raises InvalidPolicy if one statement alone is larger than a policy.
     """
-    added = closing(report, site).statements
+    added = statements_to_add(report, site).statements
     if not added:
         return None
     fitted(added, limit=LIMITS["customer_managed"])

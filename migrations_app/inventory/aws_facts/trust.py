@@ -16,7 +16,7 @@ TrustState = Literal["fits", "refused", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class TrustFit:
     """The result for one role's trust policy. `entry` is how the controller assumes the role, if known."""
 
     role: ControllerRole
@@ -26,22 +26,22 @@ class Fit:
     entry: RoleAssumption | None = field(default=None, compare=False)
 
 
-def role_fits(inventory: Inventory) -> tuple[Fit, ...]:
+def role_fits(inventory: Inventory) -> tuple[TrustFit, ...]:
     """One row for each role of the controller; none for documents that a user supplied."""
     every = inventory.aws.controller_roles.items
     return tuple(_fit(role, inventory, every=every) for role in every if role.found_by != "given")
 
 
-def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> Fit:
+def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[ControllerRole]) -> TrustFit:
     if isinstance(role.role, Unseen):
-        return Fit(role=role, state="unknown", seen=f"{role.arn} could not be read: {role.role.full_reason}")
+        return TrustFit(role=role, state="unknown", seen=f"{role.arn} could not be read: {role.role.full_reason}")
     if not role.role.items:
-        return Fit(role=role, state="refused", seen="AWS has no role of this ARN", wanted="a role that exists")
+        return TrustFit(role=role, state="refused", seen="AWS has no role of this ARN", wanted="a role that exists")
     entry = _entry(role, inventory, every=every)
     if isinstance(entry, str):
-        return Fit(role=role, state="unknown", seen=f"{role.arn}: {entry}")
+        return TrustFit(role=role, state="unknown", seen=f"{role.arn}: {entry}")
     if role.found_by == "irsa" and (gap := _provider_gap(inventory.aws.oidc_provider)):
-        return Fit(role=role, state="refused", seen=gap, wanted=f"{entry.principal} for {AUDIENCE}", entry=entry)
+        return TrustFit(role=role, state="refused", seen=gap, wanted=f"{entry.principal} for {AUDIENCE}", entry=entry)
     fit = _judged(role, role.role.items[0], entry=entry)
     provider = inventory.aws.oidc_provider
     if role.found_by == "irsa" and fit.state == "fits" and isinstance(provider, Unseen):
@@ -49,15 +49,17 @@ def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[Controll
     return fit
 
 
-def _judged(controller_role: ControllerRole, role: AwsRole, *, entry: RoleAssumption) -> Fit:
+def _judged(controller_role: ControllerRole, role: AwsRole, *, entry: RoleAssumption) -> TrustFit:
     try:
         answer = admits(role.trust, entry, name="trust policy")
     except InvalidInput as wrong:
-        return Fit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {wrong}")
+        return TrustFit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {wrong}")
     if answer.verdict is RequestVerdict.UNKNOWN:
-        return Fit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {answer.because}", entry=entry)
+        return TrustFit(
+            role=controller_role, state="unknown", seen=f"{controller_role.arn}: {answer.because}", entry=entry
+        )
     state: TrustState = "fits" if answer.verdict is RequestVerdict.ALLOWED else "refused"
-    return Fit(
+    return TrustFit(
         role=controller_role, state=state, seen=answer.because, wanted=" ".join(_needed_texts(entry)), entry=entry
     )
 

@@ -11,19 +11,19 @@ from migrations_app.karpenter.coverage.changes_to_beta import TO_BETA_CHANGES
 from migrations_app.karpenter.coverage.changes_to_v1 import TO_V1_CHANGES
 from migrations_app.karpenter.coverage.changes_v1 import V1_CHANGES
 from migrations_app.karpenter.coverage.entry import EXTENTS, Coverage, Extent
-from migrations_app.karpenter.coverage.pains_platform import PLATFORM_PAINS
-from migrations_app.karpenter.coverage.pains_work import WORK_PAINS
+from migrations_app.karpenter.coverage.problems_platform import PLATFORM_PROBLEMS
+from migrations_app.karpenter.coverage.problems_work import WORK_PROBLEMS
 from migrations_app.karpenter.coverage.proofs import PROVEN
 from migrations_app.karpenter.versions import minor_order
 
 CHANGES: tuple[Coverage, ...] = (*ALPHA_CHANGES, *TO_BETA_CHANGES, *BETA_CHANGES, *TO_V1_CHANGES, *V1_CHANGES)
-PAINS: tuple[Coverage, ...] = (*PLATFORM_PAINS, *WORK_PAINS)
+KNOWN_PROBLEMS: tuple[Coverage, ...] = (*PLATFORM_PROBLEMS, *WORK_PROBLEMS)
 
 
 @cache
 def covers(check: str) -> tuple[Coverage, ...]:
     """The entries that a check covers, changes before problems; empty if it is based on no recorded entry."""
-    return tuple(entry for entry in (*CHANGES, *PAINS) if check in entry.checks)
+    return tuple(entry for entry in (*CHANGES, *KNOWN_PROBLEMS) if check in entry.checks)
 
 
 def introduced_by(check: str) -> str:

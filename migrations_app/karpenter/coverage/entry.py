@@ -53,7 +53,7 @@ class Coverage:
 
 
 def covered(
-    id: str,  # noqa: A002 - what changes and pains call it
+    id: str,  # noqa: A002 - what changes and known problems call it
     subject: str,
     *,
     checks: str,

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from migrations_app.campaigns.burn_up import burn_up
 from migrations_app.campaigns.campaign_preview import MemberPreview
+from migrations_app.campaigns.forecast import CampaignForecast
 from migrations_app.campaigns.recipe import Recipe
 from migrations_app.campaigns.states import OVER_STATES, UNDER_WAY, UNSTARTED
-from migrations_app.campaigns.sums import CampaignForecast
 from migrations_app.errors import NotFound
 from migrations_app.journeys.states import OVER
 from migrations_app.models.campaign import Campaign, CampaignApproval, CampaignMember

@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from migrations_app.campaigns.burn_up import BurnUp
+from migrations_app.campaigns.forecast import CampaignForecast
 from migrations_app.campaigns.recipe import Recipe
-from migrations_app.campaigns.sums import CampaignForecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,11 +97,11 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
         approvals={risk: approvals_required(row, risk) for risk in RISKS},
         actions=tuple(row.actions),
         windows=tuple(row.windows),
-        rehearsals=demanded_risks(row),
+        rehearsals=risks_requiring_rehearsal(row),
     )
 
 
-def demanded_risks(policy: Policy) -> tuple[str, ...]:
+def risks_requiring_rehearsal(policy: Policy) -> tuple[str, ...]:
     """The risks whose plans need a rehearsal, in order of risk."""
     risks = policy.rehearsals if isinstance(policy.rehearsals, list) else []
     return tuple(risk for risk in RISKS if risk in risks)

@@ -61,7 +61,7 @@ def fleet_badge(clusters: Sequence[BadgeFacts], *, now: datetime) -> Badge:
 
 def age_of(moment: datetime, *, now: datetime) -> str:
     """Returns the whole minutes, hours or days since the moment; days from two days on. One unit, because a badge is
-    small; other texts have `span_words`.
+    small; other texts have `duration_text`.
     """
     passed = max(now - moment, timedelta(0))
     if passed >= timedelta(days=2):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import WEIGHTS, Check, CheckContext, Finding, KubernetesAnswer
 from migrations_app.checks.runner import EVIDENCE_KEPT, Cause, CheckAnswer, ReportedCause, answer
-from migrations_app.inventory.inventory import NotingInventory, noting
+from migrations_app.inventory.inventory import TrackedInventory, track_reads
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.runbook.hop_work import MadeFix
 from migrations_app.readiness.runbook.work_order import CRDS_INSTALLED_CHECK
@@ -34,14 +34,14 @@ class HopJudge:
     """By check id its causes in the last state that it judged."""
     _facts: tuple[object, ...] = ()
 
-    def judge(self, inventory: NotingInventory) -> None:
+    def judge(self, inventory: TrackedInventory) -> None:
         """Asks every check about the state in which the hop begins."""
         context = self._context(inventory)
         self._facts = _facts_of(context)
         for check in self.checks:
             self.answers[check.id] = self._ask(check, context)
 
-    def judge_again(self, inventory: NotingInventory, *, changed: frozenset[str], fixes: Sequence[MadeFix]) -> bool:
+    def judge_again(self, inventory: TrackedInventory, *, changed: frozenset[str], fixes: Sequence[MadeFix]) -> bool:
         """Asks the checks that read a changed field about a later state; returns whether one has a new cause."""
         context = self._context(inventory)
         all_affected, self._facts = _facts_of(context) != self._facts, _facts_of(context)
@@ -66,7 +66,7 @@ class HopJudge:
                 )
                 self.answers[check] = first._replace(finding=replace(first.finding, summary=remaining_summary))
 
-    def judge_later_kubernetes(self, inventory: NotingInventory) -> None:
+    def judge_later_kubernetes(self, inventory: TrackedInventory) -> None:
         """Asks the checks with a Kubernetes limit how they answer from there on, and adds that to their findings."""
         context = self._context(inventory)
         for check in (check for check in self.checks if check.kubernetes_limits):
@@ -117,13 +117,13 @@ class HopJudge:
     def _ask(
         self, check: Check, context: CheckContext, *, own_causes: Mapping[Any, ReportedCause] | None = None
     ) -> CheckAnswer:
-        inventory = noting(context.inventory)
+        inventory = track_reads(context.inventory)
         asked_causes = {**self.asked, **own_causes} if own_causes else self.asked
         check_answer, self._reads[check.id] = inventory.reading(lambda: answer(check, context, asked=asked_causes))
         self._last_causes[check.id] = frozenset(check_answer.causes)
         return check_answer
 
-    def _context(self, inventory: NotingInventory) -> CheckContext:
+    def _context(self, inventory: TrackedInventory) -> CheckContext:
         running = detect_running_release(inventory)
         return CheckContext(inventory, self.hop, running, stage_of(inventory, running), inventory.taken_at)
 

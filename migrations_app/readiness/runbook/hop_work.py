@@ -9,13 +9,13 @@ from msgspec import UNSET
 from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import Change, HelmChange, KarpdashAction
 from migrations_app.checks.remedies.successors import CONVERTS
-from migrations_app.inventory.inventory import AWS_PREFIX, Inventory, NotingInventory, noting
+from migrations_app.inventory.inventory import AWS_PREFIX, Inventory, TrackedInventory, track_reads
 from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.runbook.effects.chart_upgrade import after_upgrade
 from migrations_app.readiness.runbook.effects.effect import effect_of_all
-from migrations_app.readiness.runbook.effects.places import with_parts
-from migrations_app.readiness.runbook.effects.succession import with_successors
+from migrations_app.readiness.runbook.effects.object_lookup import with_parts
+from migrations_app.readiness.runbook.effects.successors import with_successors
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from migrations_app.readiness.runbook.work_order import (
     DRIFT_HOLD_CHECKS,
@@ -46,7 +46,7 @@ class MadeFix:
     every change of it is known."""
 
     check: str
-    after: NotingInventory
+    after: TrackedInventory
     complete: bool
 
 
@@ -54,7 +54,7 @@ class MadeFix:
 class HopWork:
     """Applies the fixes of a hop one after the other, each change once. `inventory` is the state after the last one."""
 
-    inventory: NotingInventory
+    inventory: TrackedInventory
     hop: PathHop
     fixes: list[MadeFix] = field(default_factory=list)
     """The fixes that were applied, in order."""
@@ -147,7 +147,7 @@ class HopWork:
 
     def _set_state(self, after: Inventory) -> None:
         """Makes this the reached state; cached facts that read no changed field are kept."""
-        reached = noting(after)
+        reached = track_reads(after)
         self.changed |= reached.after(self.inventory)
         self.inventory = reached
 
@@ -178,14 +178,14 @@ def _with_unknown_object(part: Seen[Any], unknown_object: UnparsableObject) -> S
     return replace(part, quarantined=(*part.quarantined, unknown_object))
 
 
-def state_before_upgrade(inventory: NotingInventory, findings: Sequence[Finding], *, hop: PathHop) -> NotingInventory:
+def state_before_upgrade(inventory: TrackedInventory, findings: Sequence[Finding], *, hop: PathHop) -> TrackedInventory:
     """The state directly before the upgrade: after every fix whose effect is known."""
     work = HopWork(inventory, hop)
     work.fix_before_upgrade(findings)
     return work.inventory
 
 
-def state_after_upgrade(inventory: NotingInventory, findings: Sequence[Finding], *, hop: PathHop) -> NotingInventory:
+def state_after_upgrade(inventory: TrackedInventory, findings: Sequence[Finding], *, hop: PathHop) -> TrackedInventory:
     """The state after the hop: after the upgrade and every fix whose effect is known."""
     work = HopWork(inventory, hop)
     work.upgrade(findings)

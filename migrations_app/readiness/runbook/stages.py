@@ -149,15 +149,14 @@ def _stages_before(before: list[Finding], hop: ReportHop, *, start: str, convert
             not_ready = [finding for finding in before if finding.id == SUCCESSORS_CHECK]
             stage = _stage("before", "resources", does=_MAKE_SUCCESSORS, findings=not_ready, back=back, no_return=())
             yield structs.replace(stage, commands=successor_remedies())
-            fence = tuple(
+            taints = tuple(
                 remedy
                 for finding in not_ready
                 for remedy in finding.remedies
-                if not isinstance(remedy.change, KarpdashAction)
+                if remedy.how != "action" and not isinstance(remedy.change, KarpdashAction)
             )
-            fence = tuple(remedy for remedy in fence if remedy.how != "action")
-            if fence:
-                yield RunbookStage(part="before", phase="rollout", does=_FENCE_PROVISIONERS, commands=fence, back=back)
+            if taints:
+                yield RunbookStage(part="before", phase="rollout", does=_TAINT_PROVISIONERS, commands=taints, back=back)
         in_phase = [finding for finding in before if finding.phase == phase and finding.id not in own_stage]
         losses = (_KUBERNETES_RAISED,) if phase == "preflight" and hop.kubernetes_fits is False else ()
         if losses or _any_applies(in_phase):
@@ -173,7 +172,7 @@ def _any_applies(findings: list[Finding]) -> bool:
 
 
 _MAKE_SUCCESSORS = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
-_FENCE_PROVISIONERS = "Keep new pods off the Provisioners, once every NodePool is ready"
+_TAINT_PROVISIONERS = "Keep new pods off the Provisioners, once every NodePool is ready"
 _UNDO_HOLDS = "Undo temporary holds, once the new controller runs"
 _RESUME_DELIVERIES = "Resume deliveries, once their sources match the cluster"
 _FIX_LAST = "Fix what can only be done, or only shows, after the work above"

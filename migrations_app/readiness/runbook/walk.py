@@ -12,7 +12,7 @@ from typing import Final
 
 from migrations_app.checks.base import Check, Finding
 from migrations_app.checks.runner import Cause, CheckAnswer, ReportedCause, within_size_limit
-from migrations_app.inventory.inventory import Inventory, NotingInventory, noting
+from migrations_app.inventory.inventory import Inventory, TrackedInventory, track_reads
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.runbook.hop_judge import HopJudge
 from migrations_app.readiness.runbook.hop_work import HopWork
@@ -26,7 +26,7 @@ MAX_ROUNDS: Final = 3
 class Walk:
     """Judges hop after hop. `asked` holds the causes that earlier hops ask for."""
 
-    inventory: NotingInventory
+    inventory: TrackedInventory
     checks: Sequence[Check]
     asked: dict[tuple[str, Cause], ReportedCause] = field(default_factory=dict)
 
@@ -66,6 +66,6 @@ def findings_of_hops(
     inventory: Inventory, hops: Sequence[PathHop], *, checks: Sequence[Check]
 ) -> Iterator[tuple[Finding, ...]]:
     """Yields the findings of each hop, in the order of the path."""
-    walk = Walk(noting(inventory), checks)
+    walk = Walk(track_reads(inventory), checks)
     for hop in hops:
         yield walk.hop(hop, last=hop is hops[-1])

@@ -19,7 +19,7 @@ from migrations_app.simulator.generations import KarpenterObject, is_ready, time
 from migrations_app.simulator.karpenter.launch import pool_spec
 from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 from migrations_app.simulator.karpenter.underused_nodes import UnderusedNodes
-from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.placement.states import NodeState, PodState
 
 PROVISIONER_STATIC = ("annotations", "kubeletConfiguration", "labels", "providerRef", "startupTaints", "taints")
 DRIFTED, EXPIRED, EMPTY, UNDERUTILIZED = "Drifted", "Expired", "Empty", "Underutilized"

@@ -10,7 +10,7 @@ from migrations_app.simulator.generations import KarpenterObject
 from migrations_app.simulator.instance_sizes import ZONE, Offering, offerings
 from migrations_app.simulator.karpenter.launch import NodeLauncher, pool_labels, pool_spec
 from migrations_app.simulator.karpenter.packing import PlannedNode, RuledPacking
-from migrations_app.simulator.placement.places import PodState
+from migrations_app.simulator.placement.states import PodState
 from migrations_app.simulator.pod_shapes import Expression, PodShape, expressions, matches
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, cpu, size_in_bytes
 from migrations_app.simulator.workloads import replica

@@ -17,7 +17,7 @@ from migrations_app.simulator.generations import (
 )
 from migrations_app.simulator.karpenter.launch import NodeLauncher
 from migrations_app.simulator.measurements import Measurements
-from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.placement.states import NodeState, PodState
 from migrations_app.simulator.pod_shapes import PodShape
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.placement.states import NodeState, PodState
 from migrations_app.simulator.pod_shapes import PodShape
 from migrations_app.simulator.resources import ResourceAmounts
 

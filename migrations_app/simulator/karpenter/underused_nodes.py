@@ -10,7 +10,7 @@ from migrations_app.simulator.cluster_state import ClusterState, PoolKey
 from migrations_app.simulator.generations import KarpenterObject
 from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 from migrations_app.simulator.karpenter.trial import PlacementTrial
-from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.placement.states import NodeState, PodState
 
 UNDERUTILIZED_POLICIES = ("WhenUnderutilized", "WhenEmptyOrUnderutilized")
 MAX_TRIED = 40

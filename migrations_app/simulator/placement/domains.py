@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from migrations_app.simulator.placement.places import NodeState, PodState
+from migrations_app.simulator.placement.states import NodeState, PodState
 from migrations_app.simulator.pod_shapes import PodShape
 from migrations_app.simulator.pod_terms import PodTerm, SpreadRule
 

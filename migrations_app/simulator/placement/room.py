@@ -5,7 +5,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from migrations_app.simulator.placement.places import NodeState
+from migrations_app.simulator.placement.states import NodeState
 from migrations_app.simulator.pod_shapes import PodShape, hard
 
 Rank = tuple[float, str]

@@ -5,14 +5,14 @@ journeys.
 import secrets
 import uuid
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Person, may_approve, may_prepare
 from migrations_app.actions.changes import Risk
 from migrations_app.campaigns.states import CLAIMING
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.models.campaign import Campaign, CampaignApproval
+from migrations_app.models.campaign import Campaign
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.campaigns.agreement import campaign_approvals_needed, campaign_approvals_valid
 from migrations_app.queries.rollouts.policies import risk_of
@@ -22,7 +22,7 @@ from migrations_app.use_cases.campaigns.claims import claim
 from migrations_app.use_cases.campaigns.member_journeys import hold_journeys
 from migrations_app.use_cases.campaigns.transitions import CampaignEvent, LoadedCampaign, load_campaign, store_campaign
 from migrations_app.use_cases.journeys.approval_copies import withdraw_journey_approvals
-from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
+from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest, refuse_other_digest, store_approval
 
 
 def request_campaign_approval(
@@ -71,19 +71,7 @@ def approve_campaign(
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         _refuse_other_plan(row, approval_request)
         accepted = _accepted_checks(loaded, approval_request)
-        try:
-            with transaction.atomic():
-                CampaignApproval.objects.create(
-                    campaign=row,
-                    approver_id=person.id,
-                    approver_name=person.name,
-                    digest=approval_request.digest,
-                    nonce=approval_request.nonce,
-                    step_up=person.fresh_until is not None and person.fresh_until > now,
-                    reason=approval_request.reason[:2000],
-                )
-        except IntegrityError:
-            raise Conflict("you have approved this campaign already", code="approved_already") from None
+        store_approval(row.approvals, person, approval_request=approval_request, subject="campaign", now=now)
         detail = {"accepted": accepted} if accepted else {}
         event = CampaignEvent(verb="campaign.yes", by=by, code="yes", words=approval_request.reason, detail=detail)
         enough = len(campaign_approvals_valid(row, loaded.clusters)) >= campaign_approvals_needed(row, loaded.clusters)
@@ -175,9 +163,6 @@ def refuse_unless_in_state(loaded: LoadedCampaign, state: str) -> None:
 
 
 def _refuse_other_plan(row: Campaign, approval_request: ApprovalRequest) -> None:
-    if not secrets.compare_digest(approval_request.digest.encode(), row.digest.encode()):
-        raise Conflict("the campaign has changed since this page was loaded", code="digest_moved")
-    if not secrets.compare_digest(approval_request.nonce.encode(), row.nonce.encode()):
-        raise Conflict("this form is stale; reload the page", code="nonce_moved")
+    refuse_other_digest(approval_request, digest=row.digest, nonce=row.nonce, subject="campaign")
     if row.risk in TYPED and approval_request.typed != row.name:
         raise InvalidInput("type the campaign's name as it is shown above", where="typed", code="name_not_typed")

@@ -14,10 +14,10 @@ from django.utils import timezone
 from migrations_app.actions.changes import Risk
 from migrations_app.actions.plan import canonical
 from migrations_app.campaigns.campaign_preview import CampaignPlan, MemberPreview, Pace, destroyed_by
+from migrations_app.campaigns.forecast import campaign_forecast
 from migrations_app.campaigns.preview import member_preview
 from migrations_app.campaigns.recipe import WaveCandidate, in_waves
 from migrations_app.campaigns.states import CLAIMING
-from migrations_app.campaigns.sums import campaign_forecast
 from migrations_app.errors import KarpdashError
 from migrations_app.journeys.states import HOLDING, PLANNED
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave

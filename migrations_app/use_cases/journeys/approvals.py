@@ -3,20 +3,20 @@
 import secrets
 import uuid
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Person, may_approve, may_prepare
 from migrations_app.actions.changes import Risk
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.journeys.plan import JourneyPlan
-from migrations_app.models.journey import Journey, JourneyApproval
+from migrations_app.models.journey import Journey
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import approvals_needed
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, move, store
-from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
+from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest, refuse_other_digest, store_approval
 
 
 def request_journey_approval(
@@ -59,19 +59,7 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, approval_request: 
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_expired(row)
         _refuse_other_plan(loaded, approval_request, plan=plan)
-        try:
-            with transaction.atomic():
-                JourneyApproval.objects.create(
-                    journey=row,
-                    approver_id=person.id,
-                    approver_name=person.name,
-                    digest=approval_request.digest,
-                    nonce=approval_request.nonce,
-                    step_up=person.fresh_until is not None and person.fresh_until > now,
-                    reason=approval_request.reason[:2000],
-                )
-        except IntegrityError:
-            raise Conflict("you have approved this journey already", code="approved_already") from None
+        store_approval(row.approvals, person, approval_request=approval_request, subject="journey", now=now)
         store(
             loaded,
             loaded.progress,
@@ -124,9 +112,6 @@ def _refuse_unless_in(loaded: LoadedJourney, state: str) -> None:
 
 def _refuse_other_plan(loaded: LoadedJourney, approval_request: ApprovalRequest, *, plan: JourneyPlan) -> None:
     row = loaded.row
-    if not secrets.compare_digest(approval_request.digest.encode(), row.digest.encode()):
-        raise Conflict("the journey has changed since this page was loaded", code="digest_moved")
-    if not secrets.compare_digest(approval_request.nonce.encode(), row.nonce.encode()):
-        raise Conflict("this form is stale; reload the page", code="nonce_moved")
+    refuse_other_digest(approval_request, digest=row.digest, nonce=row.nonce, subject="journey")
     if plan.risk in TYPED and approval_request.typed != row.cluster_name:
         raise InvalidInput("type the cluster's name as it is shown above", where="typed", code="name_not_typed")

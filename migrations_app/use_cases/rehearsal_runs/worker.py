@@ -1,14 +1,10 @@
 """Runs one claimed rehearsal from start to end; a second thread renews the lease meanwhile."""
 
 import logging
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import msgspec
 from django.conf import settings
-from django.db import DatabaseError, connection
 
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError
@@ -20,6 +16,7 @@ from migrations_app.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.queue import RehearsalClaim
 from migrations_app.use_cases.runtime.connections import connect
+from migrations_app.use_cases.runtime.lease_renewal import renewed_lease
 from migrations_app.use_cases.scans.identity import answering, refuse_other
 from migrations_app.use_cases.twins.ports import behaviour_of
 
@@ -52,8 +49,9 @@ def rehearse_claimed(claim: RehearsalClaim) -> None:
 
 
 def _carry_out(rehearsal: Rehearsal, claim: RehearsalClaim) -> None:
+    watch = _RehearsalWatch(claim)
     try:
-        with _watched(claim) as watch:
+        with renewed_lease(watch.renew, seconds=RENEW_SECONDS):
             raw = stored(_plays(rehearsal, watch))
     except (ReadError, InvalidInput, InvalidSetting, RehearsalOverdue) as reason:
         queue.fail(claim, reason.code, words=reason.message)
@@ -85,15 +83,17 @@ def _plays(rehearsal: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPla
 
 
 class _RehearsalWatch:
-    """Renews the lease once a second on a thread of its own, and ends the work if the lease is lost or the time is
-    over.
-    """
+    """Ends the work if the lease is lost or the time is over."""
 
     def __init__(self, claim: RehearsalClaim) -> None:
         self._claim = claim
-        self._stop = threading.Event()
         self._lost = False
         self._ends = time.monotonic() + settings.ENV.scan_deadline
+
+    def renew(self) -> bool:
+        """Renews the lease; False once it is lost."""
+        self._lost = not queue.renew(self._claim)
+        return not self._lost
 
     def refuse_overdue(self) -> None:
         """Raises RehearsalOverdue if the time is over, RehearsalTaken if the lease is lost."""
@@ -102,31 +102,3 @@ class _RehearsalWatch:
         if time.monotonic() > self._ends:
             seconds = settings.ENV.scan_deadline
             raise RehearsalOverdue(f"not over after {seconds} s, the time that a reading of a cluster may take")
-
-    def beat(self) -> None:
-        while not self._stop.wait(RENEW_SECONDS) and self._renewed():
-            pass
-        connection.close()
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    def _renewed(self) -> bool:
-        try:
-            self._lost = not queue.renew(self._claim)
-        except DatabaseError:
-            # Tries a restarting database again over a new connection, for as long as the lease may last.
-            connection.close()
-        return not self._lost
-
-
-@contextmanager
-def _watched(claim: RehearsalClaim) -> Iterator[_RehearsalWatch]:
-    watch = _RehearsalWatch(claim)
-    thread = threading.Thread(target=watch.beat, name="rehearsal", daemon=True)
-    thread.start()
-    try:
-        yield watch
-    finally:
-        watch.stop()
-        thread.join(timeout=5)

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from django.db import IntegrityError, transaction
@@ -13,35 +14,15 @@ from django.utils import timezone
 from migrations_app.access import DESTRUCTIVE, Person, may_approve, may_break_glass, may_prepare
 from migrations_app.actions import registry
 from migrations_app.actions.plan import Plan
-from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Approval, Outbox, Rollout
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.rollouts.policies import approvals_needed, risk_of
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
-from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
 from migrations_app.use_cases.rollouts.start_checks import refuse_expired, refuse_moved, refuse_unrehearsed
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, locked_rollout, require_rollout, transition
-
-__all__ = [
-    "ApprovalRequest",
-    "CarriedApproval",
-    "PermissionDenied",
-    "abort",
-    "acknowledgements_needed",
-    "approvals_needed",
-    "approve",
-    "break_glass",
-    "copy_approvals",
-    "pause",
-    "reject",
-    "request_approval",
-    "resolve_by_person",
-    "resume",
-    "risk_of",
-    "start",
-]
 
 TYPED: tuple[str, ...] = ("high", "destructive")
 """Risks for which an approver has to type the cluster's name."""
@@ -203,33 +184,52 @@ def _awaiting(rollout_id: uuid.UUID) -> Rollout:
     return row
 
 
-def _store(
-    row: Rollout, person: Person, *, approval_request: ApprovalRequest, now: datetime, alone: bool = False
+def store_approval(
+    approvals: Any,  # noqa: ANN401 - the manager of the approvals of a rollout, journey or campaign
+    person: Person,
+    *,
+    approval_request: ApprovalRequest,
+    subject: str,
+    now: datetime,
+    **columns: object,
 ) -> None:
+    """Stores the person's approval. Raises Conflict `approved_already` for a second one; `subject` names what it is of,
+    for people.
+    """
     try:
         with transaction.atomic():
-            Approval.objects.create(
-                rollout=row,
+            approvals.create(
                 approver_id=person.id,
                 approver_name=person.name,
                 digest=approval_request.digest,
                 nonce=approval_request.nonce,
                 step_up=person.fresh_until is not None and person.fresh_until > now,
-                break_glass=alone,
                 reason=approval_request.reason[:2000],
+                **columns,
             )
     except IntegrityError:
-        raise Conflict("you have approved this plan already", code="approved_already") from None
+        raise Conflict(f"you have approved this {subject} already", code="approved_already") from None
+
+
+def refuse_other_digest(approval_request: ApprovalRequest, *, digest: str, nonce: str, subject: str) -> None:
+    """Raises Conflict for an approval of another digest (A40), and for one by a form that is no longer valid."""
+    if not secrets.compare_digest(approval_request.digest.encode(), digest.encode()):
+        raise Conflict(f"the {subject} has changed since this page was loaded", code="digest_moved")
+    if not secrets.compare_digest(approval_request.nonce.encode(), nonce.encode()):
+        raise Conflict("this form is stale; reload the page", code="nonce_moved")
+
+
+def _store(
+    row: Rollout, person: Person, *, approval_request: ApprovalRequest, now: datetime, alone: bool = False
+) -> None:
+    store_approval(row.approvals, person, approval_request=approval_request, subject="plan", now=now, break_glass=alone)
     accepted = sorted({*row.accepted, *approval_request.accepted})
     Rollout.objects.filter(pk=row.pk).update(accepted=accepted)
     row.accepted = accepted
 
 
 def _refuse_other_plan(row: Rollout, approval_request: ApprovalRequest, *, typed: bool) -> None:
-    if not secrets.compare_digest(approval_request.digest.encode(), row.digest.encode()):
-        raise Conflict("the plan has changed since this page was loaded", code="digest_moved")
-    if not secrets.compare_digest(approval_request.nonce.encode(), row.nonce.encode()):
-        raise Conflict("this form is stale; reload the page", code="nonce_moved")
+    refuse_other_digest(approval_request, digest=row.digest, nonce=row.nonce, subject="plan")
     left = sorted(set(acknowledgements_needed(row)) - set(approval_request.accepted))
     if left:
         words = f"these steps need acknowledgement, one by one: {', '.join(left)}"

@@ -19,7 +19,7 @@ from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.journeys.cluster_holder import holding_journey, is_part_of
-from migrations_app.queries.rehearsals.demand import why_unrehearsed
+from migrations_app.queries.rehearsals.requirement import why_unrehearsed
 from migrations_app.queries.rollouts.policies import (
     CONTROLLER_UPGRADES_OFF,
     NEVER_ALONE,

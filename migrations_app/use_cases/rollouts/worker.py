@@ -4,17 +4,16 @@
 """
 
 import logging
-import threading
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -35,6 +34,7 @@ from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequ
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, require_rollout, transition
 from migrations_app.use_cases.runtime.connections import connect_writer
+from migrations_app.use_cases.runtime.lease_renewal import renewed_lease
 
 log = logging.getLogger(__name__)
 SLICE_SECONDS = 20.0
@@ -71,7 +71,7 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
 
 def _advance_under_lease(row: Rollout, lease_token: LeaseToken) -> bool:
     try:
-        with _renewing_lease(lease_token):
+        with renewed_lease(partial(lease.renew, lease_token), seconds=lease.RENEW_SECONDS):
             # Read again under the lease: the previous holder may have moved the rollout.
             row.refresh_from_db()
             with counting_attempt(row, lease_token):
@@ -195,34 +195,6 @@ def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
     report_waiting(work, f"an answer: {reason.message}")
     time.sleep(settings.ENV.gate_poll)
     return True
-
-
-@contextmanager
-def _renewing_lease(lease_token: LeaseToken) -> Iterator[None]:
-    """Renews the lease on a thread of its own. Once it is lost the thread ends, and the next write raises LeaseLost."""
-    stop = threading.Event()
-
-    def renew() -> None:
-        while not stop.wait(lease.RENEW_SECONDS) and _renew(lease_token):
-            pass
-        connection.close()
-
-    thread = threading.Thread(target=renew, name="lease", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(timeout=5)
-
-
-def _renew(lease_token: LeaseToken) -> bool:
-    try:
-        return lease.renew(lease_token)
-    except DatabaseError:
-        # Tries a restarting database again over a new connection; whether the lease expired is stored in its row.
-        connection.close()
-        return True
 
 
 MAX_ENQUEUED = 100

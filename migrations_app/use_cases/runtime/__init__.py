@@ -1,1 +1,1 @@
-"""Services for all use cases: connections, encryption, counters, heartbeats, idempotency keys, disk space."""
+"""Services for all use cases: connections, encryption, counters, heartbeats, leases, idempotency keys, disk space."""

@@ -15,8 +15,8 @@ from migrations_app.clients.kubernetes.api import ClusterApi, Writer
 from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.kubeconfig import in_cluster, read_kubeconfig
 from migrations_app.clients.kubernetes.limits import ClientLimits
-from migrations_app.clients.kubernetes.line import Line
 from migrations_app.clients.kubernetes.reader import open_live
+from migrations_app.clients.kubernetes.round_tripper import RoundTripper
 from migrations_app.clients.kubernetes.transport import TokenSource, Transport
 from migrations_app.clients.kubernetes.writer import open_writer
 from migrations_app.errors import InvalidInput
@@ -24,7 +24,7 @@ from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place
 from migrations_app.models.cluster import Cluster
 from migrations_app.samples import fleet
 from migrations_app.samples.story import Story
-from migrations_app.use_cases.runtime.agent_lines import agent_line
+from migrations_app.use_cases.runtime.agent_connections import agent_connection
 from migrations_app.use_cases.runtime.counters import add_requests
 from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 from migrations_app.use_cases.twins.ports import SampleWriter, account_of, open_reader
@@ -71,9 +71,11 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
         yield SampleWriter(cluster.pk)
         return
     with (
-        _connection_of(cluster, user=user, acting=True) as (connection, token, line),
+        _connection_of(cluster, user=user, acting=True) as (connection, token, round_tripper),
         closing(
-            open_writer(connection, reach=network_policy(), limits=within or limits(), token=token, line=line)
+            open_writer(
+                connection, reach=network_policy(), limits=within or limits(), token=token, round_tripper=round_tripper
+            )
         ) as writer,
     ):
         try:
@@ -88,9 +90,16 @@ def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purp
     agent forwards what its roles for helm allow, in the namespace that it was installed for.
     """
     with (
-        _connection_of(cluster, user=user, acting=True) as (connection, token, line),
+        _connection_of(cluster, user=user, acting=True) as (connection, token, round_tripper),
         closing(
-            Transport(connection, reach=network_policy(), limits=within, token=token, purpose=purpose, line=line)
+            Transport(
+                connection,
+                reach=network_policy(),
+                limits=within,
+                token=token,
+                purpose=purpose,
+                round_tripper=round_tripper,
+            )
         ) as transport,
     ):
         try:
@@ -102,8 +111,8 @@ def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purp
 @contextmanager
 def _connection_of(
     cluster: Cluster, *, user: str, acting: bool
-) -> Iterator[tuple[Connection, TokenSource | None, Line | None]]:
-    """The server, with a token source or a line if it needs one. Raises as `connect_writer`."""
+) -> Iterator[tuple[Connection, TokenSource | None, RoundTripper | None]]:
+    """The server, with a token source or a round tripper if it needs one. Raises as `connect_writer`."""
     if cluster.source == Cluster.Source.EKS:
         with connect_to_eks(_entry(cluster, user=user, action="act"), read_place(cluster.eks_arn)) as (
             connection,
@@ -113,11 +122,11 @@ def _connection_of(
     elif cluster.source == Cluster.Source.IN_CLUSTER:
         yield in_cluster(), None, None
     elif cluster.source == Cluster.Source.AGENT:
-        agent = agent_line(cluster, keys=keys())
+        agent = agent_connection(cluster, keys=keys())
         if acting and not agent.acts:
             words = "its agent was installed to read only"
             raise InvalidInput(words, where=cluster.name, code="read_only")
-        yield agent.connection, None, agent.line
+        yield agent.connection, None, agent.round_tripper
     else:
         yield read_kubeconfig(unsealed(cluster), context=cluster.context), None, None
 
@@ -216,8 +225,8 @@ def _opened(cluster: Cluster, within: ClientLimits) -> ClusterApi:
     if cluster.source == Cluster.Source.IN_CLUSTER:
         return open_live(in_cluster(), reach=network_policy(), limits=within)
     if cluster.source == Cluster.Source.AGENT:
-        agent = agent_line(cluster, keys=keys())
-        return open_live(agent.connection, reach=network_policy(), limits=within, line=agent.line)
+        agent = agent_connection(cluster, keys=keys())
+        return open_live(agent.connection, reach=network_policy(), limits=within, round_tripper=agent.round_tripper)
     connection = read_kubeconfig(unsealed(cluster), context=cluster.context)
     return open_live(connection, reach=network_policy(), limits=within)
 

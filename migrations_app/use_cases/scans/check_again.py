@@ -20,7 +20,7 @@ from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.collect.collect import ProgressListener
 from migrations_app.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
-from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, noting
+from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, track_reads
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
@@ -135,9 +135,9 @@ def fresh_finding(
                 aws or with_aws_parts(cluster, api, collected=CollectResult(parts.inventory(FOR_AWS), ())).inventory.aws
             )
             inventory = replace(inventory, aws=aws)
-        noted = noting(inventory)
-        finding, read_names = noted.reading(
-            partial(judge_one_check, noted, check=check, hop=hop, target=cluster.target)
+        tracked = track_reads(inventory)
+        finding, read_names = tracked.reading(
+            partial(judge_one_check, tracked, check=check, hop=hop, target=cluster.target)
         )
         more = read_names & {*PART_NAMES, AWS} - part_names
         if not more:

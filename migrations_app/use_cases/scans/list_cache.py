@@ -13,7 +13,7 @@ from django.conf import settings
 
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.clients.kubernetes.reader import LiveApi
-from migrations_app.collect.list_cache import KeptPart, PartMemory
+from migrations_app.collect.list_cache import CachedPart, PartMemory
 from migrations_app.errors import InvalidSetting
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import KeptList
@@ -46,27 +46,27 @@ def memory_of(
     return PartMemory(api, bound, now, parts)
 
 
-def _decrypt_part(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
+def _decrypt_part(cluster_id: uuid.UUID, sealed: bytes) -> CachedPart | None:
     try:
         packed = keys().open(sealed, owner=str(cluster_id), field=FIELD)
-        return msgspec.msgpack.decode(zlib.decompress(packed), type=KeptPart)
+        return msgspec.msgpack.decode(zlib.decompress(packed), type=CachedPart)
     except (InvalidSetting, zlib.error, msgspec.DecodeError):
         return None
 
 
-def sealed_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart]) -> dict[str, bytes]:
+def sealed_lists(cluster_id: uuid.UUID, fresh: Mapping[str, CachedPart]) -> dict[str, bytes]:
     """The parts that the next scan needs, by name, compressed and sealed. This takes a while: call it before the
     transaction.
     """
     return {name: keys().seal(_packed(part), owner=str(cluster_id), field=FIELD) for name, part in fresh.items()}
 
 
-def _packed(part: KeptPart) -> bytes:
+def _packed(part: CachedPart) -> bytes:
     packed = zlib.compress(msgspec.msgpack.encode(part), COMPRESSION_LEVEL)
     return (
         packed
         if len(packed) <= MAX_PART_BYTES
-        else zlib.compress(msgspec.msgpack.encode(KeptPart()), COMPRESSION_LEVEL)
+        else zlib.compress(msgspec.msgpack.encode(CachedPart()), COMPRESSION_LEVEL)
     )
 
 

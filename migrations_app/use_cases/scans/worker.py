@@ -1,20 +1,17 @@
 """Runs one claimed scan from start to end; a second thread renews the lease meanwhile."""
 
 import logging
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from migrations_app.clients.agents.agent_line import NO_LINE
+from migrations_app.clients.agents.agent_round_tripper import NO_CONNECTION
 from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
 from migrations_app.inventory.inventory import PART_NAMES
@@ -23,6 +20,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.legacy_counts import legacy_counts
 from migrations_app.readiness.report import CollectResult, PartLine, ScanResult
 from migrations_app.use_cases.runtime.connections import connect
+from migrations_app.use_cases.runtime.lease_renewal import renewed_lease
 from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.aws_access import with_aws_parts
 from migrations_app.use_cases.scans.check_again import ScanWatch, end_if_open
@@ -33,6 +31,7 @@ from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 
 log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 1.0
+"""Seconds between two renewals of the lease; the page shows the progress that each of them stores."""
 
 
 def scan_claimed(claim: ScanClaim) -> None:
@@ -47,7 +46,8 @@ def scan_claimed(claim: ScanClaim) -> None:
     """
     began = time.monotonic()
     cluster = Cluster.objects.select_related("latest").get(pk=claim.cluster_id)
-    with _lease_heartbeat(claim) as heartbeat:
+    heartbeat = _ScanHeartbeat(claim)
+    with renewed_lease(heartbeat.renew, seconds=HEARTBEAT_SECONDS):
         try:
             if end_if_open(claim, cluster, watch=ScanWatch(heartbeat.note, heartbeat.add_calls)):
                 return
@@ -77,7 +77,7 @@ class _ReadResult(NamedTuple):
     lists: Mapping[str, bytes]
 
 
-def _collect(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float) -> _ReadResult:
+def _collect(cluster: Cluster, heartbeat: "_ScanHeartbeat", *, deadline: float) -> _ReadResult:
     """Reads the cluster in at most `deadline` seconds. Raises OtherCluster if another cluster than the registered one
     answers.
     """
@@ -103,7 +103,7 @@ def _refuse_lost(collected: CollectResult) -> None:
     unreachable, not as read in part.
     """
     for line in collected.parts:
-        if line.why in NO_LINE:
+        if line.why in NO_CONNECTION:
             raise Unreachable(line.detail, code=line.why)
 
 
@@ -138,12 +138,11 @@ def _with_scan_time(scanned: ScanResult, cluster: Cluster) -> ScanResult:
     return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, scanned_at=now))
 
 
-class _LeaseHeartbeat:
-    """Renews the lease and stores progress once a second, on a thread of its own."""
+class _ScanHeartbeat:
+    """The progress of a scan, which each renewal of its lease stores."""
 
     def __init__(self, claim: ScanClaim) -> None:
         self._claim = claim
-        self._stop = threading.Event()
         self._progress: dict[str, object] = {}
         self.calls: Mapping[tuple[str, str], int] = {}
 
@@ -154,31 +153,6 @@ class _LeaseHeartbeat:
         """Adds these requests to the count; a scan may connect twice."""
         self.calls = Counter(self.calls) + Counter(calls)
 
-    def beat(self) -> None:
-        # Progress every second for the page; the same write renews the lease.
-        while not self._stop.wait(HEARTBEAT_SECONDS) and self._renewed():
-            pass
-        connection.close()
-
-    def _renewed(self) -> bool:
-        try:
-            return queue.renew(self._claim, progress=self._progress)
-        except DatabaseError:
-            # A restarting database is tried again over a new connection, for as long as the lease may last.
-            connection.close()
-            return True
-
-    def stop(self) -> None:
-        self._stop.set()
-
-
-@contextmanager
-def _lease_heartbeat(claim: ScanClaim) -> Iterator[_LeaseHeartbeat]:
-    heartbeat = _LeaseHeartbeat(claim)
-    thread = threading.Thread(target=heartbeat.beat, name="heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield heartbeat
-    finally:
-        heartbeat.stop()
-        thread.join(timeout=5)
+    def renew(self) -> bool:
+        """Renews the lease and stores the progress; False once the lease is lost."""
+        return queue.renew(self._claim, progress=self._progress)

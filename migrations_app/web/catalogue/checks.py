@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from migrations_app.checks.base import PHASES
 from migrations_app.checks.registry import RETIRED, CheckDescription, all_checks, describe
-from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
+from migrations_app.karpenter.coverage.entries import CHANGES, KNOWN_PROBLEMS, counted
 from migrations_app.karpenter.upgrade_path import HOPS
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
@@ -30,7 +30,7 @@ def catalogue(request: HttpRequest) -> HttpResponse:
             (phase, [_entry(description.check.id) for description in entries]) for phase, entries in phases if entries
         ],
         "retired": RETIRED,
-        "coverage": ((_("Changes of releases"), counted(CHANGES)), (_("Known pains"), counted(PAINS))),
+        "coverage": ((_("Changes of releases"), counted(CHANGES)), (_("Known problems"), counted(KNOWN_PROBLEMS))),
         "total": len(descriptions),
         "q": q,
         "severity": severity,

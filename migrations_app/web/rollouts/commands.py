@@ -16,8 +16,7 @@ from migrations_app.tasks import advance_rollout, enqueue_rehearsal, enqueue_rol
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS, request_rehearsal
-from migrations_app.use_cases.rollouts import approvals as flow
-from migrations_app.use_cases.rollouts import drafts, lifecycle
+from migrations_app.use_cases.rollouts import approvals, drafts, lifecycle
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import APPROVE, OPERATE, STOP, person_of, require_right
 from migrations_app.web.command_forms import MAX_TEXT_LENGTH, refused_on, text_in, version_in
@@ -31,7 +30,9 @@ from migrations_app.web.rollouts.page import rollout_page
 def request_approval(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview, which cannot change after that."""
     typed = request.POST.get("typed", "")
-    row = flow.request_approval(rollout_id, person_of(request), by=actor(), version=version_in(request), typed=typed)
+    row = approvals.request_approval(
+        rollout_id, person_of(request), by=actor(), version=version_in(request), typed=typed
+    )
     if row.state == "approved":
         messages.success(request, _("No approval is asked for a plan of this risk; it may be started."))
     return redirect("rollout", rollout_id)
@@ -42,7 +43,7 @@ def request_approval(request: HttpRequest, rollout_id: uuid.UUID) -> HttpRespons
 @refused_on(rollout_page)
 def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
-    row = flow.approve(rollout_id, person_of(request), approval_request=_approval(request), by=actor())
+    row = approvals.approve(rollout_id, person_of(request), approval_request=_approval(request), by=actor())
     done = row.state == "approved"
     messages.success(
         request, _("Approved; it may be started.") if done else _("Your approval is given; others are missing.")
@@ -55,7 +56,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @refused_on(rollout_page)
 def approve_alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves without a second person, in an emergency."""
-    flow.break_glass(rollout_id, person_of(request), approval_request=_approval(request), by=actor())
+    approvals.break_glass(rollout_id, person_of(request), approval_request=_approval(request), by=actor())
     messages.warning(request, _("Approved by you alone. Every approver is told, and it stays marked."))
     return redirect("rollout", rollout_id)
 
@@ -80,7 +81,7 @@ def rehearse(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @refused_on(rollout_page)
 def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Rejects the plan, or withdraws a preview."""
-    flow.reject(
+    approvals.reject(
         rollout_id, person_of(request), reason=text_in(request, "reason"), by=actor(), version=version_in(request)
     )
     return redirect("rollout", rollout_id)

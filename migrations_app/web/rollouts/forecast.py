@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from migrations_app.actions.spans import span_words
+from migrations_app.actions.durations import duration_text
 from migrations_app.rehearsals.comparison import (
     Agreement,
     ComparedMeasure,
@@ -80,7 +80,7 @@ def _row(line: ComparedMeasure) -> ForecastRow:
 def _words(line: ComparedMeasure, count: int | None) -> str:
     if count is None:
         return UNKNOWN
-    return span_words(timedelta(seconds=count)) if line.measure == "seconds" else f"{count:,}"
+    return duration_text(timedelta(seconds=count)) if line.measure == "seconds" else f"{count:,}"
 
 
 def _budget_rows(forecast: ForecastComparison) -> tuple[ForecastRow, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from migrations_app.actions.spans import span_words
+from migrations_app.actions.durations import duration_text
 from migrations_app.queries.rollouts.detail import RolloutDetail, StepLine
 from migrations_app.queries.rollouts.samples import CounterExtremes
 from migrations_app.readiness.outputs.markdown import table, text
@@ -59,7 +59,7 @@ def _course(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
         yield "Started", _utc(row.started_at)
     if row.started_at and row.finished_at:
         yield "Finished", _utc(row.finished_at)
-        yield "Took", span_words(row.finished_at - row.started_at)
+        yield "Took", duration_text(row.finished_at - row.started_at)
     yield "Steps done", f"{detail.done} of {len(detail.steps)}"
     if detail.left_out:
         yield "Steps left out", str(detail.left_out)

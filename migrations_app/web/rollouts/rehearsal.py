@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from migrations_app.access import Person, may_prepare
+from migrations_app.actions.durations import duration_text
 from migrations_app.actions.rehearsable import why_unplayed
-from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
 from migrations_app.readiness.outputs.badge_style import BadgeStyle
@@ -70,7 +70,7 @@ class ShownPlay:
         """How the play ends, as a text; empty if it could not begin."""
         if self.result is None or self.length is None:
             return ""
-        after, stop = span_words(self.length), self.result.stopped
+        after, stop = duration_text(self.length), self.result.stopped
         return (
             _("ends after {after}").format(after=after)
             if stop is None

@@ -50,7 +50,7 @@ def test_the_step_is_bound_to_the_record_before_and_shown_by_the_record_after():
 
 def test_the_words_say_what_changes_and_how_it_is_taken_back():
     text = "\n".join(step_lines(steps()[0]))
-    assert "taken back by: helm rollback of kube-system/karpenter to revision 4" in text
+    assert "undo: helm rollback of kube-system/karpenter to revision 4" in text
     assert "Objects: Deployment kube-system/karpenter (changed). By helm v3.8.1." in text
 
 

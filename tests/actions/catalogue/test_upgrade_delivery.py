@@ -86,7 +86,7 @@ def test_the_words_say_what_is_waited_for():
     (step,) = steps(edits=())
     text = "\n".join(step_lines(step))
     assert "HelmRelease flux-system/karpenter has delivered 1.0.14, the controller runs an image of 1.0.14" in text
-    assert "taken back by: patching HelmRelease flux-system/karpenter" in text
+    assert "undo: patching HelmRelease flux-system/karpenter" in text
 
 
 def test_the_chart_of_the_crds_has_no_controller_to_wait_for():

@@ -15,9 +15,8 @@ import pytest
 import schemathesis
 from django.conf import settings as django_settings
 from django.contrib.auth.models import Group, User
-from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections, transaction
+from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
@@ -26,7 +25,6 @@ from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker, Settings
 from schemathesis.specs.openapi.checks import negative_data_rejection
 
-from migrations_app.api import events
 from migrations_app.models.account import Grant
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
@@ -49,7 +47,10 @@ from tests.use_cases.scans.waivers import a_wish
 
 EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))
 """For each operation; a night run takes 500."""
-pytestmark = pytest.mark.timeout(900)  # one operation with 500 examples; the module begins early, for it takes minutes
+pytestmark = [
+    pytest.mark.timeout(900),  # one operation with 500 examples; the module begins early, for it takes minutes
+    pytest.mark.usefixtures("no_wait", "one_connection"),
+]
 # Beside the usual answers to good requests: a target must be a known release, a cursor one of ours, an If-Match the
 # tag of now, and a key must not come twice. None of these can be said in a schema.
 GOOD = ["2xx", "304", "400", "401", "403", "404", "409", "412", "422"]
@@ -134,22 +135,6 @@ def _made() -> Known:
 @pytest.fixture(autouse=True)
 def no_throttle(settings: Settings) -> None:
     settings.API_BURST = 1_000_000
-
-
-@pytest.fixture(autouse=True)
-def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A made-up `wait` of the events is not waited for."""
-    monkeypatch.setattr(events, "pause", lambda _seconds: None)
-
-
-@pytest.fixture(autouse=True)
-def one_connection() -> Iterator[None]:
-    """A real server closes its connection after each request; here that would end the test's transaction."""
-    for signal in (request_started, request_finished):
-        signal.disconnect(close_old_connections)
-    yield
-    for signal in (request_started, request_finished):
-        signal.connect(close_old_connections)
 
 
 @pytest.fixture

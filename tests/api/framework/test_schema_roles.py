@@ -4,21 +4,23 @@ from collections.abc import Iterator
 
 import pytest
 import schemathesis
-from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections, transaction
+from django.db import transaction
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase
 from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker, Settings
 from schemathesis.specs.openapi.checks import missing_required_header, negative_data_rejection, positive_data_acceptance
 
-from migrations_app.api import events
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from tests.access.stage import ROLES, SUBJECTS, Stage, set_up
 
-pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.one_database,
+    pytest.mark.usefixtures("no_wait", "one_connection"),
+]
 # What a role may not is refused before anything is looked at, so these three say nothing here.
 EXCLUDED = [missing_required_header, negative_data_rejection, positive_data_acceptance]
 THINGS = {
@@ -42,22 +44,6 @@ def stage(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
 def _many_requests(settings: Settings) -> None:
     settings.API_BURST = 1_000_000
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture(autouse=True)
-def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A made-up `wait` of the events is not waited for."""
-    monkeypatch.setattr(events, "pause", lambda _seconds: None)
-
-
-@pytest.fixture(autouse=True)
-def one_connection() -> Iterator[None]:
-    """As in test_schema_conformance.py."""
-    for signal in (request_started, request_finished):
-        signal.disconnect(close_old_connections)
-    yield
-    for signal in (request_started, request_finished):
-        signal.connect(close_old_connections)
 
 
 @schema.parametrize()

@@ -20,7 +20,7 @@ def sent() -> tuple[Request, ...]:
         transport.get("/version")
         transport.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"kind": "x"})
         for method in ("POST", "PATCH", "DELETE"):
-            transport.change(
+            transport.send_once(
                 method,
                 "/api/v1/nodes" if method == "POST" else "/api/v1/nodes/a",
                 query=(),

@@ -149,7 +149,7 @@ def test_threads_that_open_the_first_transports_together() -> None:
     """The official client is imported by the first transport; its modules import each other."""
     program = (
         "import threading\n"
-        "from migrations_app.clients.kubernetes.line import _client\n"
+        "from migrations_app.clients.kubernetes.round_tripper import _client\n"
         "failed, ready = [], threading.Barrier(8)\n"
         "def load():\n"
         "    ready.wait()\n"

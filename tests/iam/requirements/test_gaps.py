@@ -5,7 +5,7 @@ from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature
 from migrations_app.iam.requirements.gaps import depends_on_settings, find_gaps
-from migrations_app.iam.requirements.remedies import closing
+from migrations_app.iam.requirements.remedies import statements_to_add
 from migrations_app.iam.site import AwsSite
 from tests.builders.newest import NEWEST_MINOR
 
@@ -208,7 +208,7 @@ def test_a_boundary_is_asked_also_where_the_policy_lacks_the_action(policy):
         "iam:CreateInstanceProfile": ("missing", "refused"),
         "iam:TagInstanceProfile": ("missing", ""),
     }
-    added = closing(report, SITE)
+    added = statements_to_add(report, SITE)
     assert [one.probe.action for one in added.not_closed] == ["iam:AddRoleToInstanceProfile"]
     assert {one.probe.action for one in added.bounded} == set(WITHOUT_PROFILES["NotAction"])
     assert {action for one in added.statements for action in one.actions} == {
@@ -272,7 +272,7 @@ def test_a_condition_that_cannot_be_told_leaves_the_tags_open(policy, allow):
 @pytest.mark.parametrize("release", ["0.32", "1.6", "1.14"])
 def test_what_closes_the_gap_lets_profiles_be_tagged(policy, release):
     report = gaps_of([policy(NO_TAGGING)], release)
-    (statement,) = closing(report, SITE).statements
+    (statement,) = statements_to_add(report, SITE).statements
     assert statement.actions == (TAGGING,)
     assert gaps_of([policy(NO_TAGGING), IamPolicy(name="", statements=(statement,))], release).gaps == ()
 

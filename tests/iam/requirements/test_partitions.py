@@ -6,7 +6,7 @@ from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.evaluation import EvaluationRequest, evaluate_request
 from migrations_app.iam.requirements.features import ASSUMED, Feature
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.remedies import closing
+from migrations_app.iam.requirements.remedies import statements_to_add
 from migrations_app.iam.site import AwsSite
 from tests.builders.newest import NEWEST_MINOR
 
@@ -34,7 +34,7 @@ def refused(given, release, site, **more):
     """What each refused request is for, and the service it passes a role to."""
     gaps = find_gaps([given], release=release, site=site, **more).gaps
     return {
-        (one.probe.capability, *one.request.look(PASSED))
+        (one.probe.capability, *one.request.lookup(PASSED))
         for gap in gaps
         for one in gap.refusals
         if gap.action == "iam:PassRole" and gap.required == "always" and one.applies
@@ -97,7 +97,7 @@ def test_a_condition_that_cannot_be_told_leaves_it_open(policy, allow):
 @pytest.mark.parametrize("service", [GLOBAL, CHINESE])
 def test_what_closes_the_gap_passes_the_role_to_both(passing, service):
     report = find_gaps([passing(service)], release="1.0", site=CHINA)
-    added = IamPolicy(name="", statements=closing(report, CHINA).statements)
+    added = IamPolicy(name="", statements=statements_to_add(report, CHINA).statements)
     assert find_gaps([passing(service), added], release="1.0", site=CHINA).gaps == ()
 
 

@@ -120,12 +120,12 @@ def test_tags_of_things_that_karpenter_did_not_make_are_unknown():
 
 
 def test_tagging_at_creation_names_the_call_and_later_tagging_does_not():
-    assert asked("v1-tag-spot", (1, 0)).look("ec2:CreateAction") == ("RunInstances",)
-    assert asked("v1-adopt", (1, 0)).look("ec2:CreateAction") == ()
+    assert asked("v1-tag-spot", (1, 0)).lookup("ec2:CreateAction") == ("RunInstances",)
+    assert asked("v1-adopt", (1, 0)).lookup("ec2:CreateAction") == ()
 
 
 def test_each_service_is_asked_in_its_region():
-    regions = {name: asked(name, (1, 14)).look("aws:RequestedRegion")[0] for name in ("ssm", "pricing", "ip-list")}
+    regions = {name: asked(name, (1, 14)).lookup("aws:RequestedRegion")[0] for name in ("ssm", "pricing", "ip-list")}
     assert regions == {"ssm": "eu-west-1", "pricing": "eu-central-1", "ip-list": "us-east-1"}
 
 
@@ -221,7 +221,7 @@ def test_the_stated_context_is_the_same():
         minor = probe(theirs.id).span.since
         for key, value in theirs.context.items():
             wanted = "eu-central-1" if value == "${PricingRegion}" else _braced(value).format_map(words)
-            assert asked(theirs.id, minor).look(key) == (wanted,), theirs.id
+            assert asked(theirs.id, minor).lookup(key) == (wanted,), theirs.id
 
 
 def test_actions_that_are_granted_and_that_no_release_calls():

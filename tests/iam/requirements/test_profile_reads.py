@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.remedies import closing
+from migrations_app.iam.requirements.remedies import statements_to_add
 from migrations_app.iam.site import AwsSite
 from tests.builders.newest import NEWEST_MINOR
 
@@ -29,7 +29,7 @@ def test_reading_in_the_path_alone_is_not_enough(policy, release):
         ("iam:GetInstanceProfile", "blocked_by_resource", "always", "blocker")
     ]
     assert refused(report) == {"blue_1234567890"}
-    added = closing(report, SITE).statements
+    added = statements_to_add(report, SITE).statements
     assert [statement.resources for statement in added] == [(f"{PROFILES}*",)]
     assert find_gaps([policy(REST), IamPolicy(name="", statements=added)], release=release, site=SITE).ok
 

@@ -5,7 +5,7 @@ import pytest
 from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.features import ASSUMED, Feature
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.remedies import closing
+from migrations_app.iam.requirements.remedies import statements_to_add
 from migrations_app.iam.site import AwsSite
 from tests.builders.newest import NEWEST_MINOR
 
@@ -42,7 +42,7 @@ def test_every_creation_of_the_rehearsal_is_asked_for(named_pools, release):
 
 @pytest.mark.parametrize("release", ["1.3", NEWEST_MINOR])
 def test_the_patch_lets_the_whole_rehearsal_through(named_pools, release):
-    added = closing(find_gaps([named_pools], release=release, site=SITE), SITE).statements
+    added = statements_to_add(find_gaps([named_pools], release=release, site=SITE), SITE).statements
     assert find_gaps([named_pools, IamPolicy(name="", statements=added)], release=release, site=SITE).gaps == ()
 
 

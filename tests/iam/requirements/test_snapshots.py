@@ -5,7 +5,7 @@ import pytest
 from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.features import ASSUMED, Feature
 from migrations_app.iam.requirements.gaps import find_gaps
-from migrations_app.iam.requirements.remedies import closing
+from migrations_app.iam.requirements.remedies import statements_to_add
 from migrations_app.iam.site import AwsSite
 from tests.builders.newest import NEWEST_MINOR
 
@@ -32,7 +32,7 @@ def test_without_one_that_is_named_nothing_is_missing(without_snapshots, release
     assert short(report) == {"ec2:RunInstances": ("blocked_by_resource", "conditional", ("snapshot",))}
     assert report.gaps[0].when == "a node class names a snapshotID in its block device mappings"
     assert report.ok
-    assert closing(report, SITE).statements == ()
+    assert statements_to_add(report, SITE).statements == ()
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -40,7 +40,7 @@ def test_one_that_is_named_has_to_be_allowed(without_snapshots, release):
     report = find_gaps([without_snapshots], release=release, site=SITE, assumed=NAMED)
     assert short(report) == {"ec2:RunInstances": ("blocked_by_resource", "always", ("snapshot",))}
     assert [gap.severity for gap in report.gaps] == ["blocker"]
-    added = closing(report, SITE)
+    added = statements_to_add(report, SITE)
     assert {statement.resources for statement in added.statements} == {(SNAPSHOTS,)}
     assert find_gaps(
         [without_snapshots, IamPolicy(name="", statements=added.statements)], release=release, site=SITE, assumed=NAMED
@@ -48,6 +48,6 @@ def test_one_that_is_named_has_to_be_allowed(without_snapshots, release):
 
 
 def test_a_patch_for_launches_allows_snapshots_as_upstream_does():
-    added = closing(find_gaps([], release="1.0", site=SITE), SITE)
+    added = statements_to_add(find_gaps([], release="1.0", site=SITE), SITE)
     granted = [statement for statement in added.statements if SNAPSHOTS in statement.resources]
     assert [statement.sid for statement in granted] == ["LaunchFrom"]

@@ -115,7 +115,7 @@ def test_each_role_is_judged_by_itself():
 )
 def test_what_is_known_of_an_instance(key, values):
     request = OnInstance(action=TERMINATE, resource="*", carried={"karpenter.sh/nodepool": "web"})
-    assert request.look(key) == values
+    assert request.lookup(key) == values
 
 
 def test_the_smallest_statements_close_what_is_open():

@@ -2,20 +2,18 @@
 
 import base64
 import dataclasses
-import io
-import logging
 
 import pytest
 import yaml
 from django.contrib.auth.models import User
 from django.test import Client
 
-from karpdash.monitoring import logs
 from migrations_app import tasks
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.clusters import registration
 from migrations_app.use_cases.scans import queue
+from tests.builders.log_text import captured_log
 from tests.fakes.evilk8s import AUTHORITY, EvilServer
 
 pytestmark = pytest.mark.django_db
@@ -26,17 +24,8 @@ PASSWORD = "c4n4ry correct horse 0123456789"
 @pytest.fixture
 def written():
     """The log of everything, as text."""
-    stream = io.StringIO()
-    door = logging.StreamHandler(stream)
-    door.setFormatter(logs.json_formatter())
-    door.addFilter(logs.NoBodies())
-    root = logging.getLogger()
-    was = root.level
-    root.addHandler(door)
-    root.setLevel(logging.DEBUG)
-    yield stream
-    root.removeHandler(door)
-    root.setLevel(was)
+    with captured_log() as stream:
+        yield stream
 
 
 @pytest.fixture(autouse=True)

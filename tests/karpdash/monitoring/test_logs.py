@@ -1,7 +1,6 @@
 """Log lines are JSON, say which request, scan and rollout they belong to, and hold no secret (T23)."""
 
 import dataclasses
-import io
 import json
 import logging
 import sys
@@ -13,6 +12,7 @@ from karpdash.configuration.env import current
 from karpdash.monitoring import logs
 from migrations_app.errors import InvalidInput, TaskFailed
 from migrations_app.tasks import scan_cluster
+from tests.builders.log_text import captured_log
 
 CANARY = "c4n4ry-0123456789abcdef"
 
@@ -20,17 +20,8 @@ CANARY = "c4n4ry-0123456789abcdef"
 @pytest.fixture
 def lines():
     """Everything that is logged at DEBUG, as the lines of a worker."""
-    stream = io.StringIO()
-    door = logging.StreamHandler(stream)
-    door.setFormatter(logs.json_formatter())
-    door.addFilter(logs.NoBodies())
-    root = logging.getLogger()
-    was = root.level
-    root.addHandler(door)
-    root.setLevel(logging.DEBUG)
-    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    root.removeHandler(door)
-    root.setLevel(was)
+    with captured_log() as stream:
+        yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
 def test_a_line_has_its_fields(lines):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.coverage import entries
-from migrations_app.karpenter.coverage.entries import CHANGES, PAINS
+from migrations_app.karpenter.coverage.entries import CHANGES, KNOWN_PROBLEMS
 from migrations_app.karpenter.coverage.entry import CAUSES
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS
@@ -12,7 +12,7 @@ from migrations_app.karpenter.versions import minor_order
 from tests import upstream
 
 PRODUCT = Path(entries.__file__).parents[2]
-EVERY = (*CHANGES, *PAINS)
+EVERY = (*CHANGES, *KNOWN_PROBLEMS)
 
 
 def test_every_check_that_is_named_exists() -> None:
@@ -34,7 +34,7 @@ def test_an_entry_has_checks_or_a_stated_cause() -> None:
 def test_ids_are_told_once_and_releases_are_known() -> None:
     assert len({entry.id for entry in EVERY}) == len(EVERY)
     assert {entry.release for entry in CHANGES} <= {row.minor for row in RELEASES}
-    assert {entry.release for entry in PAINS} == {""}
+    assert {entry.release for entry in KNOWN_PROBLEMS} == {""}
 
 
 def test_the_rows_to_be_searched_for_are_entries() -> None:
@@ -59,7 +59,7 @@ def test_every_known_change_is_in_the_table_and_nothing_else() -> None:
 
 
 def test_every_known_pain_is_in_the_table_and_nothing_else() -> None:
-    assert sorted(entry.id for entry in PAINS) == sorted(pain.id for pain in upstream.pains())
+    assert sorted(entry.id for entry in KNOWN_PROBLEMS) == sorted(pain.id for pain in upstream.pains())
 
 
 def test_what_can_be_read_is_checked_unless_nothing_is_lost() -> None:

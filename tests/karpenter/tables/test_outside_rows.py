@@ -1,4 +1,4 @@
-from migrations_app.karpenter.metrics import outside_between, spoken_row
+from migrations_app.karpenter.metrics import outside_between, outside_search_text
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow
 from migrations_app.karpenter.versions import release
@@ -16,7 +16,7 @@ def test_a_row_of_tomorrow() -> None:
     found = outside_between(
         "sources", NEWEST_RELEASE, target_release=release(f"{NEXT_MINOR}.0"), table=(*OUTSIDE_ROWS, row)
     )
-    assert [spoken_row(one) for one in found] == ["old in scripts (now new)"]
+    assert [outside_search_text(one) for one in found] == ["old in scripts (now new)"]
 
 
 def test_the_rows_are_sound() -> None:

@@ -12,7 +12,7 @@ from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.registry import all_checks
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.collect.collect import collect
-from migrations_app.inventory.inventory import FIELDS, Inventory, noting, once
+from migrations_app.inventory.inventory import FIELDS, Inventory, once, track_reads
 from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
@@ -122,31 +122,31 @@ def test_facts_outlive_what_they_did_not_read_and_nothing_else() -> None:
 
     asked: list[str] = []
     known, together = once(nodes), once(both)
-    first = noting(inventory("alpha-031"))
+    first = track_reads(inventory("alpha-031"))
     assert (together(first), together(first), asked) == (together(first), together(first), ["both", "nodes"])
-    second = noting(replace(first, pods=Seen()))
+    second = track_reads(replace(first, pods=Seen()))
     assert second.after(first) == {"pods"}
     assert (known(second), together(second), asked) == (known(first), known(first), ["both", "nodes", "both"])
-    third = noting(replace(second, nodes=Unseen("forbidden")))
+    third = track_reads(replace(second, nodes=Unseen("forbidden")))
     assert third.after(second) == {"nodes"}
     assert (known(third), asked[-1]) == (0, "nodes")
 
 
 def test_a_noting_inventory_is_the_same_cluster() -> None:
     one = inventory("beta-037")
-    copy = noting(one)
+    copy = track_reads(one)
     assert all(getattr(copy, name) is getattr(one, name) for name in FIELDS)
-    assert noting(copy) is copy
+    assert track_reads(copy) is copy
 
 
 @pytest.mark.parametrize("name", ["alpha-031", "beta-033", "v1-10"])
 def test_facts_that_were_taken_over_say_what_fresh_ones_say(name: str) -> None:
     start = inventory(name)
     hops = path(detect_running_release(start), kubernetes=clean(name).kubernetes).hops
-    walk = Walk(noting(start), all_checks())
+    walk = Walk(track_reads(start), all_checks())
     for hop in hops:
         last = hop is hops[-1]
-        fresh = Walk(noting(replace(walk.inventory)), all_checks(), asked=dict(walk.asked))
+        fresh = Walk(track_reads(replace(walk.inventory)), all_checks(), asked=dict(walk.asked))
         assert walk.hop(hop, last=last) == fresh.hop(hop, last=last)
 
 

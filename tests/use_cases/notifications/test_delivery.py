@@ -22,27 +22,12 @@ from migrations_app.use_cases.notifications.routing import PEOPLE, route_events
 from migrations_app.use_cases.runtime.connections import network_policy
 from tests.house.measures import ROOT
 from tests.servers import receiver as bad
-from tests.servers.receiver import Receiver
 from tests.servers.waiting import AT_ONCE
 from tests.use_cases.notifications.news import add, ripen, send
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sends_to_loopback")]
 PAGE = ROOT / "docs/notifications.md"
 SHOP = uuid.UUID(int=7)
-
-
-@pytest.fixture(autouse=True)
-def house(settings):
-    keys = (("k1", b"0" * 32),)
-    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=keys, allow_loopback=True, trusted_origins=())
-
-
-@pytest.fixture
-def receiver(tmp_path, monkeypatch):
-    server = Receiver(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", server.trust)
-    yield server
-    server.stop()
 
 
 def example():

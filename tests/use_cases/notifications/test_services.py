@@ -15,26 +15,12 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.use_cases.notifications import channels, delivery
 from migrations_app.use_cases.notifications.publish import publish_event
 from tests.clients.test_notification_services import KEY, SCHEMAS
-from tests.servers.receiver import Receiver, hangs_up
+from tests.servers.receiver import hangs_up
 from tests.use_cases.notifications.news import add, ripen, send
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sends_to_loopback")]
 WITHOUT_KEY = "teams"
 SERVICES = ("teams", "pagerduty", "opsgenie", "jira")
-
-
-@pytest.fixture(autouse=True)
-def house(settings):
-    keys = (("k1", b"0" * 32),)
-    settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=keys, allow_loopback=True, trusted_origins=())
-
-
-@pytest.fixture
-def receiver(tmp_path, monkeypatch):
-    server = Receiver(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", server.trust)
-    yield server
-    server.stop()
 
 
 def service(receiver, kind, **told):

@@ -12,15 +12,14 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import Policy
 from migrations_app.models.rehearsal import Rehearsal
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rehearsals.rehearsals import newest_result, rehearsals_of
+from migrations_app.queries.rehearsals.requirement import why_unrehearsed
 from migrations_app.rehearsals.document import PlayRefusal, RehearsalPlay, read_document, stored
 from migrations_app.rehearsals.play import Failure
 from migrations_app.rehearsals.result import RehearsalStop
 from migrations_app.use_cases.rehearsal_runs import queue
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
-from migrations_app.use_cases.rollouts import approvals as flow
-from migrations_app.use_cases.rollouts import lifecycle
+from migrations_app.use_cases.rollouts import approvals, lifecycle
 from tests.builders.rehearsals import a_rehearsal, plan_row, played
 from tests.builders.rollouts import a_rollout, an_approval, taint
 from tests.builders.rows import a_cluster
@@ -202,7 +201,7 @@ def test_a_policy_demands_it_before_approval_and_start(ada):  # A46
     cleo = user("cleo", APPROVE)
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.approve(row.pk, person(cleo), approval_request=approval_request(row), by=actor(cleo))
+        approvals.approve(row.pk, person(cleo), approval_request=approval_request(row), by=actor(cleo))
     assert (caught.value.code, Rollout.objects.get().approvals.count()) == ("rehearsal_missing", 0)
     Rollout.objects.update(state="approved")
     an_approval(row, cleo)
@@ -266,10 +265,10 @@ def test_a_plan_that_nobody_has_to_approve_is_not_locked_without_it(ada):  # A46
     demand("low")
     row = a_rollout(a_cluster("shop"), taint(risk="low"), author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.request_approval(row.pk, person(ada), by=actor(ada))
+        approvals.request_approval(row.pk, person(ada), by=actor(ada))
     assert (caught.value.code, Rollout.objects.get().state) == ("rehearsal_missing", "previewed")
     a_rehearsal(row)
-    assert flow.request_approval(row.pk, person(ada), by=actor(ada)).state == "approved"
+    assert approvals.request_approval(row.pk, person(ada), by=actor(ada)).state == "approved"
 
 
 def test_in_an_emergency_it_is_demanded_too(ada):  # A46
@@ -277,7 +276,7 @@ def test_in_an_emergency_it_is_demanded_too(ada):  # A46
     eve = user("eve", APPROVE, "break_glass")
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.break_glass(row.pk, person(eve), approval_request=approval_request(row, reason="fire"), by=actor(eve))
+        approvals.break_glass(row.pk, person(eve), approval_request=approval_request(row, reason="fire"), by=actor(eve))
     assert caught.value.code == "rehearsal_missing"
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from migrations_app.errors import PermissionDenied
-from migrations_app.use_cases.rollouts import approvals as flow
+from migrations_app.use_cases.rollouts import approvals
 from tests.builders.rollouts import NONCE, remove, taint
 from tests.use_cases.people import OPERATE, actor, approval_request, person, user
 from tests.use_cases.rollouts.four_eyes import DESTROYS, Scene, policy, refused
@@ -24,8 +24,8 @@ def author_approves_in_a_second_tab(on: Scene) -> None:
     row = on.plan(author=on.eve)
     first, second = approval_request(row), approval_request(row, reason="another tab")
     with pytest.raises(PermissionDenied):
-        flow.approve(row.pk, person(on.eve), approval_request=first, by=actor(on.eve))
-    flow.approve(row.pk, person(on.eve), approval_request=second, by=actor(on.eve))
+        approvals.approve(row.pk, person(on.eve), approval_request=first, by=actor(on.eve))
+    approvals.approve(row.pk, person(on.eve), approval_request=second, by=actor(on.eve))
 
 
 @refused("second_person")
@@ -141,7 +141,7 @@ def approval_of_a_draft(on: Scene) -> None:
 @refused("moved")
 def approval_of_a_rejected_plan(on: Scene) -> None:
     row = on.plan()
-    flow.reject(row.pk, person(on.cleo), reason="no", by=actor(on.cleo))
+    approvals.reject(row.pk, person(on.cleo), reason="no", by=actor(on.cleo))
     on.approve(on.cleo, row)
 
 

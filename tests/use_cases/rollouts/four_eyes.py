@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.service import ServiceAccountRow
 from migrations_app.queries.rollouts.policies import policy_of
-from migrations_app.use_cases.rollouts import approvals as flow
-from migrations_app.use_cases.rollouts import lifecycle
+from migrations_app.use_cases.rollouts import approvals, lifecycle
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy
 from tests.builders.rollouts import a_rollout, an_approval, entitled, taint
 from tests.builders.rows import a_cluster
@@ -45,7 +44,7 @@ class Scene:
 
     def approve(self, who: User, row: Rollout, *, method="session", fresh=True, **changed) -> Rollout:
         me = person(who, method=method, fresh=fresh)
-        return flow.approve(row.pk, me, approval_request=approval_request(row, **changed), by=actor(who))
+        return approvals.approve(row.pk, me, approval_request=approval_request(row, **changed), by=actor(who))
 
     def start(self, who: User, row: Rollout, *, method="session", **changed) -> Rollout:
         told = {"digest": row.digest} | changed

@@ -9,8 +9,7 @@ from django.db import transaction
 from migrations_app.actions.plan import Plan, canonical
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Rollout
-from migrations_app.use_cases.rollouts import approvals as flow
-from migrations_app.use_cases.rollouts import lifecycle
+from migrations_app.use_cases.rollouts import approvals, lifecycle
 from migrations_app.use_cases.rollouts.policies import change_policy
 from migrations_app.use_cases.rollouts.transitions import transition
 from tests.builders.rollouts import an_approval, remove
@@ -131,19 +130,21 @@ def who_made_the_starting_program_approved_it(on: Scene) -> None:
 @refused("forbidden")
 def emergency_without_the_right(on: Scene) -> None:
     row = on.plan()
-    flow.break_glass(row.pk, person(on.eve), approval_request=approval_request(row, reason="fire"), by=actor(on.eve))
+    approvals.break_glass(
+        row.pk, person(on.eve), approval_request=approval_request(row, reason="fire"), by=actor(on.eve)
+    )
 
 
 @refused("reason_needed")
 def emergency_without_a_reason(on: Scene) -> None:
     row, nora = on.plan(), user("nora", "break_glass", OPERATE)
-    flow.break_glass(row.pk, person(nora), approval_request=approval_request(row, reason=" "), by=actor(nora))
+    approvals.break_glass(row.pk, person(nora), approval_request=approval_request(row, reason=" "), by=actor(nora))
 
 
 @refused("person_needed")
 def emergency_by_a_token(on: Scene) -> None:
     row, nora = on.plan(), user("nora", "break_glass", OPERATE)
-    flow.break_glass(
+    approvals.break_glass(
         row.pk, person(nora, method="token"), approval_request=approval_request(row, reason="fire"), by=actor(nora)
     )
 
@@ -151,7 +152,7 @@ def emergency_by_a_token(on: Scene) -> None:
 @refused("sign_in_again")
 def emergency_without_the_password_again(on: Scene) -> None:
     row, nora = on.plan(), user("nora", "break_glass", OPERATE)
-    flow.break_glass(
+    approvals.break_glass(
         row.pk, person(nora, fresh=False), approval_request=approval_request(row, reason="fire"), by=actor(nora)
     )
 
@@ -159,7 +160,7 @@ def emergency_without_the_password_again(on: Scene) -> None:
 @refused("approval_missing")
 def emergency_with_the_right_taken_away(on: Scene) -> None:
     row, nora = on.plan(), user("nora", "break_glass", OPERATE)
-    flow.break_glass(row.pk, person(nora), approval_request=approval_request(row, reason="fire"), by=actor(nora))
+    approvals.break_glass(row.pk, person(nora), approval_request=approval_request(row, reason="fire"), by=actor(nora))
     nora.user_permissions.remove(Permission.objects.get(codename="break_glass"))
     on.start(on.ada, row)
 
@@ -167,7 +168,7 @@ def emergency_with_the_right_taken_away(on: Scene) -> None:
 @refused("kill_switch")
 def emergency_against_the_kill_switch(on: Scene) -> None:
     row, nora = on.plan(), user("nora", "break_glass", OPERATE)
-    flow.break_glass(row.pk, person(nora), approval_request=approval_request(row, reason="fire"), by=actor(nora))
+    approvals.break_glass(row.pk, person(nora), approval_request=approval_request(row, reason="fire"), by=actor(nora))
     KillSwitch.objects.create(on=True)
     on.start(nora, row)
 

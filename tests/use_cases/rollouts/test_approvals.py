@@ -9,8 +9,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Outbox, Rollout
-from migrations_app.use_cases.rollouts import approvals as flow
-from migrations_app.use_cases.rollouts import lifecycle
+from migrations_app.use_cases.rollouts import approvals, lifecycle
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft, roll_back
 from tests.builders.rollouts import a_line, a_rollout, an_approval, taint
 from tests.builders.rows import a_cluster
@@ -40,34 +39,34 @@ def events(row):
 
 
 def test_asking_freezes_it_with_a_nonce(cluster, ada):  # A07, A40
-    row = flow.request_approval(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada), version=1)
+    row = approvals.request_approval(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada), version=1)
     assert (row.state, row.version, len(row.nonce)) == ("awaiting_approval", 2, 32)
     assert events(row) == [("rollout.awaiting_approval", "ada", "awaiting_approval")]
 
 
 def test_without_anybody_to_ask_it_is_approved_at_once(cluster, ada):  # A43
-    row = flow.request_approval(a_rollout(cluster, taint(risk="low"), author=ada).pk, person(ada), by=actor(ada))
+    row = approvals.request_approval(a_rollout(cluster, taint(risk="low"), author=ada).pk, person(ada), by=actor(ada))
     assert (row.state, row.cause_code) == ("approved", "no_approval_asked")
 
 
 @pytest.mark.parametrize("columns", [{"provable": {"s001": "a webhook"}}, {}])
 def test_a_doubt_is_taken_by_a_person_whatever_the_policy(cluster, ada, columns):  # A27
     step = taint(risk="low") if columns else taint(risk="low", manager="Flux")
-    row = flow.request_approval(a_rollout(cluster, step, author=ada, **columns).pk, person(ada), by=actor(ada))
+    row = approvals.request_approval(a_rollout(cluster, step, author=ada, **columns).pk, person(ada), by=actor(ada))
     assert row.state == "awaiting_approval"
 
 
 def test_a_typed_action_wants_the_name_before_anybody_is_asked(cluster, ada):
     row = a_rollout(cluster, author=ada, action="forced_deletion")
     with pytest.raises(InvalidInput) as refused:
-        flow.request_approval(row.pk, person(ada), by=actor(ada), typed="another")
+        approvals.request_approval(row.pk, person(ada), by=actor(ada), typed="another")
     assert refused.value.code == "name_not_typed"
-    assert flow.request_approval(row.pk, person(ada), by=actor(ada), typed="shop").state == "awaiting_approval"
+    assert approvals.request_approval(row.pk, person(ada), by=actor(ada), typed="shop").state == "awaiting_approval"
 
 
 def test_a_yes_is_kept_with_what_was_accepted(cluster, ada, cleo):
     row = a_rollout(cluster, state="awaiting_approval", author=ada, provable={"s001": "a webhook"})
-    told = flow.approve(
+    told = approvals.approve(
         row.pk, person(cleo), approval_request=approval_request(row, reason="looks right"), by=actor(cleo)
     )
     kept = told.approvals.get()
@@ -77,14 +76,14 @@ def test_a_yes_is_kept_with_what_was_accepted(cluster, ada, cleo):
 
 def test_a_no_ends_it(cluster, ada, cleo):
     row = a_rollout(cluster, state="awaiting_approval", author=ada)
-    told = flow.reject(row.pk, person(cleo), reason="not today", by=actor(cleo), version=1)
+    told = approvals.reject(row.pk, person(cleo), reason="not today", by=actor(cleo), version=1)
     assert (told.state, told.cause_code, told.cause) == ("rejected", "rejected", "not today")
 
 
 @pytest.mark.parametrize("state", ["draft", "previewed"])
 def test_nobody_was_asked_so_it_is_withdrawn(cluster, ada, state):
     row = a_rollout(cluster, state=state, author=ada)
-    told = flow.reject(row.pk, person(ada), reason="", by=actor(ada))
+    told = approvals.reject(row.pk, person(ada), reason="", by=actor(ada))
     assert (told.state, told.cause_code) == ("expired", "withdrawn")
 
 
@@ -92,13 +91,13 @@ def test_a_reader_says_neither(cluster):
     ben = user("ben")
     for state in ("previewed", "awaiting_approval"):
         with pytest.raises(PermissionDenied):
-            flow.reject(a_rollout(cluster, state=state).pk, person(ben), reason="", by=actor(ben))
+            approvals.reject(a_rollout(cluster, state=state).pk, person(ben), reason="", by=actor(ben))
 
 
 def test_an_emergency_is_one_person_marked_for_ever(cluster, ada):  # A45
     nora = user("nora", OPERATE, "break_glass")
     row = a_rollout(cluster, state="awaiting_approval", author=nora)
-    told = flow.break_glass(
+    told = approvals.break_glass(
         row.pk, person(nora), approval_request=approval_request(row, reason="the fleet is down"), by=actor(nora)
     )
     assert (told.state, told.cause_code, told.cause) == ("approved", "break_glass", "the fleet is down")
@@ -250,7 +249,7 @@ def test_a_rollback_that_is_given_up_leaves_the_original_to_a_person(cluster, ad
 def test_an_old_plan_is_not_asked_about(cluster, ada):
     row = a_rollout(cluster, author=ada, expires_at=timezone.now() - timedelta(seconds=1))
     with pytest.raises(Conflict) as refused:
-        flow.request_approval(row.pk, person(ada), by=actor(ada))
+        approvals.request_approval(row.pk, person(ada), by=actor(ada))
     assert refused.value.code == "expired"
 
 
@@ -275,5 +274,5 @@ def test_an_audit_log_that_is_behind_stops_every_start(cluster, ada, cleo, monke
 
 def test_a_policy_may_leave_low_risk_to_one(cluster, ada):
     Policy.objects.create(cluster=cluster, version=1, approvals={"low": 0, "medium": 0, "high": 1, "destructive": 2})
-    row = flow.request_approval(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada))
+    row = approvals.request_approval(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada))
     assert lifecycle.start(row.pk, person(ada), digest=row.digest, by=actor(ada)).state == "running"

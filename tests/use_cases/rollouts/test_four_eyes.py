@@ -9,7 +9,7 @@ from django.db import Error
 from migrations_app.errors import Conflict, KarpdashError
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
-from migrations_app.use_cases.rollouts import approvals as flow
+from migrations_app.use_cases.rollouts import approvals
 from tests.builders.rollouts import remove
 from tests.use_cases.people import actor, person
 from tests.use_cases.rollouts import approval_bypasses, start_bypasses
@@ -43,7 +43,7 @@ def test_no_way_round_the_second_person(stage: Scene, name: str) -> None:  # T14
 
 def test_the_straight_way_starts(stage: Scene) -> None:
     """The control of all the others: with the same parts, done right, it runs."""
-    row = flow.request_approval(stage.plan(state="previewed").pk, person(stage.ada), by=actor(stage.ada))
+    row = approvals.request_approval(stage.plan(state="previewed").pk, person(stage.ada), by=actor(stage.ada))
     assert (row.state, len(row.nonce)) == ("awaiting_approval", 32)
     assert stage.approve(stage.cleo, row).state == "approved"
     assert stage.start(stage.ada, row).state == "running"

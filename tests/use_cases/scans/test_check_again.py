@@ -14,7 +14,7 @@ from migrations_app.collect.aws import add_aws, collect_aws
 from migrations_app.collect.collect import collect
 from migrations_app.collect.some_parts import ALWAYS
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.inventory import PART_NAMES, noting
+from migrations_app.inventory.inventory import PART_NAMES, track_reads
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan, Snapshot
@@ -60,7 +60,7 @@ def test_what_is_looked_at_to_ask_aws_is_read_before():
     read = set()
     for story in fleet.stories():
         if account := fleet.aws(story):
-            seen = noting(looked_at(story).inventory)
+            seen = track_reads(looked_at(story).inventory)
             read |= seen.reading(lambda seen=seen, account=account: collect_aws(account, seen))[1]
     assert "nodes" in read
     assert read <= {*ALWAYS, *FOR_AWS, AWS}

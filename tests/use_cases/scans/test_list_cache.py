@@ -14,7 +14,7 @@ import migrations_app
 from migrations_app.clients.addresses import OutboundPolicy
 from migrations_app.clients.kubernetes.connection import Connection, Server
 from migrations_app.clients.kubernetes.reader import open_live
-from migrations_app.collect.list_cache import KeptPart
+from migrations_app.collect.list_cache import CachedPart
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, KeptList, Snapshot
 from migrations_app.readiness.report import PartLine
@@ -27,7 +27,7 @@ from tests.fakes.evilk8s import AUTHORITY
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 23, 8, tzinfo=UTC)
 SINCE = "2026-11-23T07:00:00Z"
-PART = KeptPart(key="k", read_at=SINCE, version="7", count=3000, seconds=9.5, body=b'{"items":["canary"]}')
+PART = CachedPart(key="k", read_at=SINCE, version="7", count=3000, seconds=9.5, body=b'{"items":["canary"]}')
 BEHIND = AnsweringCluster("uid-1", "ca-1")
 
 
@@ -63,19 +63,19 @@ def bound(cluster, api, answering_cluster=BEHIND):
 
 def test_what_was_kept_comes_out_again_and_lies_there_sealed(cluster, api):
     kept(cluster, {"pods": PART})
-    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": PART}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).cached == {"pods": PART}
     assert b"canary" not in bytes(KeptList.objects.get().sealed)
-    kept(cluster, {"pods": KeptPart(misses=1)})
-    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": KeptPart(misses=1)}
+    kept(cluster, {"pods": CachedPart(misses=1)})
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).cached == {"pods": CachedPart(misses=1)}
 
 
 def test_another_key_or_the_row_of_another_cluster_does_not_open(cluster, api, use):
     kept(cluster, {"pods": PART})
     other = Cluster.objects.create(name="c2", source="kubeconfig")
     KeptList.objects.create(cluster=other, part="pods", sealed=KeptList.objects.get().sealed, changed_at=NOW)
-    assert memory_of(other, api, answering_cluster=BEHIND, now=NOW).kept == {}
+    assert memory_of(other, api, answering_cluster=BEHIND, now=NOW).cached == {}
     use(("k2", os.urandom(32)))
-    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).cached == {}
 
 
 def test_it_holds_for_one_cluster_one_way_and_one_credential(cluster, api):
@@ -104,7 +104,7 @@ def test_nothing_is_kept_without_a_key_through_an_agent_or_of_a_cluster_that_is_
 def test_a_part_that_is_too_long_is_not_kept(cluster, api, monkeypatch):
     monkeypatch.setattr("migrations_app.use_cases.scans.list_cache.MAX_PART_BYTES", 50)
     kept(cluster, {"pods": PART})
-    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).kept == {"pods": KeptPart()}
+    assert memory_of(cluster, api, answering_cluster=BEHIND, now=NOW).cached == {"pods": CachedPart()}
 
 
 def test_a_cluster_that_was_replaced_begins_without_it(cluster):

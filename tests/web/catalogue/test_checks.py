@@ -5,7 +5,7 @@ import re
 import pytest
 
 from migrations_app.checks.registry import Retired, all_checks
-from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
+from migrations_app.karpenter.coverage.entries import CHANGES, KNOWN_PROBLEMS, counted
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +71,6 @@ def test_foreign_filters_are_ignored(ada):
 def test_how_far_the_known_changes_are_covered(ada):
     words = text(ada.get("/catalogue/"))
     assert "Known Judged Partly judged Told to a person Not looked at" in words
-    for entries in (CHANGES, PAINS):
+    for entries in (CHANGES, KNOWN_PROBLEMS):
         assert " ".join(f"{one.entries} ({one.proven} proven)" for one in counted(entries) if one.proven) in words
     assert "judged, proven" in text(ada.get("/catalogue/?q=alerts_name_current_metrics"))

@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 
 from migrations_app.models.scan import Scan
 from migrations_app.queries.fleet import clusters
+from migrations_app.web.fleet.page import COLUMNS
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_rollout
 from tests.builders.rows import NOW, a_cluster, a_failure, a_finding, a_report, a_scan, a_snapshot
@@ -62,6 +63,14 @@ def test_a_cluster_that_never_answered_has_no_last_result_and_no_count(ada):
     )  # fmt: skip
     a_failure(scanned("gone", verdict="ready", legacy_left=0))
     assert "0 legacy objects" not in text(ada.get("/"))
+
+
+def test_a_row_has_a_cell_under_each_heading(ada):
+    scanned("shop", verdict="ready")
+    table = ada.get("/").content.decode().partition("<table")[2].partition("</table>")[0]
+    row = table.partition("data-row")[2].partition("</tr>")[0]
+    headings, cells = table.count('role="columnheader"'), row.count('role="rowheader"') + row.count('role="cell"')
+    assert (headings, cells) == (len(COLUMNS) + 1, len(COLUMNS) + 1)
 
 
 def test_a_result_that_is_out_of_date_is_no_advice_to_upgrade_today(ada):

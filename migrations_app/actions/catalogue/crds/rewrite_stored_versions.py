@@ -111,7 +111,7 @@ def _rewrite_step(kind: Kind, named_object: NamedObject) -> Step:
         title=f"Write {target.display_name} anew as {NEW}",
         skippable=True,
         manager=reverting_tool(named_object.metadata),
-        note="Only a mark changes; writing it makes the server store the object as v1, which nothing takes back.",
+        note="Only a mark changes; writing it makes the server store the object as v1, which cannot be undone.",
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.karpenter.metrics import outside_between, spoken_row
+from migrations_app.karpenter.metrics import outside_between, outside_search_text
 from migrations_app.karpenter.tables.outside_rows import OutsideRow
 
 check = Check(
@@ -30,7 +30,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     rows = _rows(case)
     if rows:
         yield ManualCheck(
-            f"search outside this cluster for: {'; '.join(map(spoken_row, rows))}", tuple(advise(case, ()))
+            f"search outside this cluster for: {'; '.join(map(outside_search_text, rows))}", tuple(advise(case, ()))
         )
     else:
         yield NotApplicable("nothing outside the cluster loses its meaning on this upgrade")
@@ -45,5 +45,7 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     rows = _rows(case)
     words = "|".join(re.escape(word).replace("\\ ", " ") for row in rows for word in row.search.split(", "))
     yield kubectl(
-        "# in the repositories that hold them", f"grep -rnE '{words}' .", *(f"# {spoken_row(row)}" for row in rows)
+        "# in the repositories that hold them",
+        f"grep -rnE '{words}' .",
+        *(f"# {outside_search_text(row)}" for row in rows),
     )

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
 from migrations_app.checks.remedies.iam_trust import trust_remedies
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.aws_facts.trust import Fit, role_fits
+from migrations_app.inventory.aws_facts.trust import TrustFit, role_fits
 from migrations_app.inventory.parts import NOT_ASKED
 
 EITHER = frozenset({"irsa", "pod_identity"})
@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield _evidence(fit)
 
 
-def _evidence(fit: Fit) -> Evidence:
+def _evidence(fit: TrustFit) -> Evidence:
     account = f"{fit.role.namespace}/{fit.role.service_account}" if fit.role.service_account else "the controller"
     return Evidence(
         kind="IAM role",

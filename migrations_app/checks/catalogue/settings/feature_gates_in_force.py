@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts import controller
 from migrations_app.inventory.facts.controller import ABSENT, GivenGates, Installation, given_gates, installation
-from migrations_app.karpenter.releases import felt_flips, find, first_known
+from migrations_app.karpenter.releases import changed_gates, find, first_known
 from migrations_app.karpenter.table_types import MinorRelease
 
 check = Check(
@@ -61,7 +61,7 @@ def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
 def _changed_defaults(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
     """Gates that the values do not set and whose default changes. The chart writes every gate, so only values count."""
     values, gates_set = controller.given_values(case.inventory), controller.parsed_gates(found)
-    for gate, before, after in felt_flips(row, coming) if (coming := find(case.hop.release)) else ():
+    for gate, before, after in changed_gates(row, coming) if (coming := find(case.hop.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and gates_set.get(gate.name, before) == before:
             yield Unknown(f"whether {gate.name} was chosen is not known without Helm values: {after} after the upgrade")

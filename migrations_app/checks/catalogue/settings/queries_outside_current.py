@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import kubectl
-from migrations_app.karpenter.metrics import labels_between, outside_between, renamed_between, spoken_label, spoken_row
+from migrations_app.karpenter.metrics import (
+    label_search_text,
+    labels_between,
+    outside_between,
+    outside_search_text,
+    renamed_between,
+)
 from migrations_app.karpenter.tables.metric_rows import MetricLabelRow
 from migrations_app.karpenter.tables.outside_rows import OutsideRow
 
@@ -43,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     )
     labels_text = f"metric labels {', '.join(row.old for row in labels)}" if labels else ""
-    renames = "; ".join(word for word in (names_text, labels_text, *map(spoken_row, others)) if word)
+    renames = "; ".join(word for word in (names_text, labels_text, *map(outside_search_text, others)) if word)
     yield ManualCheck(
         f"search rules, dashboards and log queries outside of this cluster for: {renames}", tuple(advise(case, ()))
     )
@@ -65,5 +71,5 @@ def _labels(case: CheckContext) -> tuple[MetricLabelRow, ...]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = _renamed(case)
     grep = (f"grep -rnwE '{'|'.join(names)}' .",) if names else ()
-    words = (*map(spoken_label, _labels(case)), *map(spoken_row, _others(case)))
+    words = (*map(label_search_text, _labels(case)), *map(outside_search_text, _others(case)))
     yield kubectl("# in the repositories that hold them", *grep, *(f"# {word}" for word in words))

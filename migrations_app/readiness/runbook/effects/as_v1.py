@@ -11,7 +11,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Part, Seen
 from migrations_app.karpenter import kinds, labels
-from migrations_app.readiness.runbook.effects.places import with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_parts
 from migrations_app.readiness.runbook.effects.trees import tree_of
 
 N = TypeVar("N", bound=o.NamedObject)

@@ -29,12 +29,12 @@ from migrations_app.karpenter.releases import as_tag, find, metrics_port
 from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness.runbook.effects.as_v1 import converted_to_v1
+from migrations_app.readiness.runbook.effects.consequences import with_consequences
 from migrations_app.readiness.runbook.effects.controller import release_of
 from migrations_app.readiness.runbook.effects.controller_work import with_controller_work
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_after_upgrade
 from migrations_app.readiness.runbook.effects.environment import with_environment
-from migrations_app.readiness.runbook.effects.followers import with_consequences
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 
 HASH_ANNOTATIONS = {
     "nodepools": (labels.NODEPOOL_HASH_VERSION,),
@@ -66,8 +66,9 @@ def after_upgrade(inventory: Inventory, to: Release, *, values: Iterable[HelmCha
 
 
 def _with_kubernetes_raised(inventory: Inventory, least: str) -> Inventory:
-    """With the Kubernetes version raised to `least`, the oldest that the release supports, if the cluster is older:
-    checks ask for that before the upgrade."""
+    """The inventory with the Kubernetes version raised to `least`, the oldest that the release supports, if the cluster
+    is older: checks ask for that before the upgrade.
+    """
     version = next(iter(inventory.version.items), None)
     minor = kubernetes_minor(version.git_version) if version else None
     if (
@@ -83,7 +84,7 @@ def _with_kubernetes_raised(inventory: Inventory, least: str) -> Inventory:
 
 
 def _with_records(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ...]) -> Inventory:
-    """With the new release and values in Helm's records and in the GitOps deliveries of both charts."""
+    """The inventory with the new release and values in Helm's records and in the GitOps deliveries of both charts."""
     part, version = inventory.helm_releases, str(to)
     changed: dict[str, Part[Any]] = {}
     if isinstance(part, Seen):
@@ -144,7 +145,7 @@ def _updated_source(source: Any, to: Release) -> Any:  # noqa: ANN401 - plain JS
 
 
 def _with_new_controller(inventory: Inventory, controller: Installation, *, to: Release) -> Inventory:
-    """With the Deployment of the new chart and its pods."""
+    """The inventory with the Deployment of the new chart and its pods."""
     data = next((setting.data or {} for setting in inventory.settings.items if setting.name == GLOBAL_SETTINGS), {})
     values = given_values(inventory)
     after = with_environment(controller.workload, to, values=values.tree if values else None, settings=data)
@@ -152,7 +153,7 @@ def _with_new_controller(inventory: Inventory, controller: Installation, *, to: 
 
 
 def _without_removed_objects(inventory: Inventory, to: Release, *, former: Release | None) -> Inventory:
-    """Without what the new chart no longer ships: the ConfigMap of settings and admission webhooks."""
+    """The inventory without what the new chart no longer ships: the ConfigMap of settings and admission webhooks."""
     changed: dict[str, Part[Any]] = {}
     if isinstance(inventory.settings, Seen) and minor_order(to.minor) > minor_order(LAST_READ):
         kept = tuple(setting for setting in inventory.settings.items if not _made_by_tool(setting))
@@ -204,7 +205,7 @@ def _hook_with_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
 
 
 def with_service_ports(inventory: Inventory, to: Release) -> Inventory:
-    """With the ports of the new release, or of the chart values, on the Service of the controller."""
+    """The inventory with the ports of the new release, or of the chart values, on the Service of the controller."""
     controller = installation(inventory)
     if controller is None:
         return inventory
@@ -244,7 +245,9 @@ def _ports(
 
 
 def _with_hash_versions(inventory: Inventory, to: Release) -> Inventory:
-    """With the annotations of hash versions that the controller writes on NodePools, EC2NodeClasses and NodeClaims."""
+    """The inventory with the annotations of hash versions that the controller writes on NodePools, EC2NodeClasses and
+    NodeClaims.
+    """
     row = find(to)
     pool, node_class = row.hash_versions(to) if row else (None, None)
     versions = {labels.NODEPOOL_HASH_VERSION: pool, labels.EC2_NODE_CLASS_HASH_VERSION: node_class}

@@ -17,7 +17,7 @@ from migrations_app.karpenter import labels
 from migrations_app.karpenter.tables.rbac_rows import RbacRight, rights_needed
 from migrations_app.karpenter.versions import Release, within
 from migrations_app.readiness.runbook.effects.controller import release_of
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 
 REWRITING_RELEASES: Final = ("1.0.6", "1.0")
 """The first and last of the releases that rewrite objects stored as v1beta1.
@@ -89,7 +89,7 @@ def _rewrites(inventory: Inventory, running: Release) -> bool:
 
 
 def _rewritten(inventory: Inventory) -> Inventory:
-    """With all stored objects marked as rewritten, and with v1 as the only stored version of their CRDs."""
+    """The inventory with all stored objects marked as rewritten, and v1 as the only stored version of their CRDs."""
     changed: dict[str, Part[object]] = {}
     for name in REWRITTEN_PARTS:
         part = inventory.part(name)

@@ -15,7 +15,7 @@ from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
-from migrations_app.readiness.runbook.effects.places import with_items
+from migrations_app.readiness.runbook.effects.object_lookup import with_items
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 KEEP_ANNOTATION: Final = "helm.sh/resource-policy"
@@ -28,9 +28,10 @@ ALPHA_PARTS: Final = {
 
 
 def with_crds_of_release(inventory: Inventory, to: Release) -> Inventory | NotShown:
-    """With the CRDs that the release ships and the conversion that the values of their chart make; other CRDs stay.
-    Stored versions stay too; NotShown `refused` if a new CRD lacks a stored version, since the API server refuses
-    this."""
+    """The inventory with the CRDs that the release ships and the conversion that the values of their chart make; other
+    CRDs stay. Stored versions stay too; NotShown `refused` if a new CRD lacks a stored version, since the API server
+    refuses this.
+    """
     part, shipped = inventory.crds, crd_set(to)
     if isinstance(part, Unseen) or shipped is None:
         return NotShown("part_not_read", "crds") if isinstance(part, Unseen) else NotShown("release_not_known", str(to))
@@ -57,8 +58,9 @@ def _with_chart_conversion(crd: o.CRD, address: WebhookAddress) -> o.CRD:
 
 
 def with_crds_after_upgrade(inventory: Inventory, to: Release, *, service: o.ServiceReference | None) -> Inventory:
-    """With the CRDs that the release ships, after the upgrade of a hop: its checks were fixed before, so no older
-    version is stored. CRDs that convert call `service`. Unchanged if CRDs were not read."""
+    """The inventory with the CRDs that the release ships, after the upgrade of a hop: its checks were fixed before, so
+    no older version is stored. CRDs that convert call `service`. Unchanged if CRDs were not read.
+    """
     part, shipped = inventory.crds, crd_set(to)
     if isinstance(part, Unseen) or shipped is None:
         return inventory

@@ -11,7 +11,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import is_karpenter
 from migrations_app.inventory.parts import Part, Seen
-from migrations_app.readiness.runbook.effects.places import KINDS, find_object, with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import KINDS, find_object, with_items, with_parts
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 KUBERNETES_FINALIZERS: Final = ("foregroundDeletion", "orphan", "customresourcecleanup.apiextensions.k8s.io")
@@ -130,7 +130,7 @@ def _remaining(items: Iterable[object], gone: Objects, *, waiting: Objects, kind
 
 
 def _without_pods(inventory: Inventory, gone: Objects) -> Inventory:
-    """Without the pods of deleted workloads; pods of a deleted node run on, on another node."""
+    """The inventory without the pods of deleted workloads; pods of a deleted node run on, on another node."""
     part = inventory.pods
     if not isinstance(part, Seen):
         return inventory

@@ -29,7 +29,7 @@ from migrations_app.readiness.runbook.effects.chart_upgrade import with_service_
 from migrations_app.readiness.runbook.effects.controller import release_of, with_release, with_value
 from migrations_app.readiness.runbook.effects.controller_work import with_controller_work
 from migrations_app.readiness.runbook.effects.crd_upgrade import with_crds_of_release
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 CONVERSION_FIELDS = {
@@ -106,7 +106,7 @@ def _with_webhook_port(inventory: Inventory, *, before: Inventory, to: Release) 
 
 
 def _crds_beside(inventory: Inventory, change: HelmChange, *, to: Release) -> Inventory | NotShown:
-    """With the CRDs of the same release: a plan upgrades these first if they have a chart of their own."""
+    """The inventory with the CRDs of that release: a plan upgrades these first if they have a chart of their own."""
     record = helm_release(inventory, chart=CRD_CHART)
     if record is None:
         return inventory
@@ -116,7 +116,7 @@ def _crds_beside(inventory: Inventory, change: HelmChange, *, to: Release) -> In
 
 
 def _with_settings(inventory: Inventory, change: HelmChange, *, running: Release | None) -> Inventory:
-    """With the values in the ConfigMap of settings, if the running release reads the ConfigMap."""
+    """The inventory with the values in the ConfigMap of settings, if the running release reads the ConfigMap."""
     part = inventory.settings
     if isinstance(part, Unseen) or running is None or minor_order(running.minor) > minor_order(LAST_READ):
         return inventory
@@ -155,7 +155,7 @@ def _with_deployment(inventory: Inventory, before: o.Workload, *, after: o.Workl
 
 
 def _with_record(inventory: Inventory, change: HelmChange, *, to: Release | None) -> Inventory | NotShown:
-    """With the values in Helm's record or, if there is none, in the GitOps delivery that holds them."""
+    """The inventory with the values in Helm's record or, if there is none, in the GitOps delivery that holds them."""
     part = inventory.helm_releases
     of_name = [one for one in part.items if (one.name, one.chart) == (change.release, change.chart)]
     # Two namespaces may have a release of one name.
@@ -201,7 +201,7 @@ def _with_spec(delivery: o.GitOpsDelivery, path: str, *, tree: JsonMap) -> o.Git
 
 
 def _with_conversion_values(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
-    """With the conversion that these values of the CRD chart set in CRDs that serve several versions."""
+    """The inventory with the conversion that these values of the CRD chart set in CRDs that serve several versions."""
     part = inventory.crds
     unknown_key = next(
         (helm_value.key for helm_value in change.values if helm_value.text and helm_value.key not in CONVERSION_FIELDS),

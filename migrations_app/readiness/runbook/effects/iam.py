@@ -10,7 +10,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import ControllerRole, PolicyDocument, PolicyKind
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Seen
-from migrations_app.readiness.runbook.effects.places import with_items
+from migrations_app.readiness.runbook.effects.object_lookup import with_items
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 

@@ -24,8 +24,8 @@ from migrations_app.karpenter import kinds
 from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import PatchError, json_patched, merge_patched
 from migrations_app.manifests.writer import Plain
-from migrations_app.readiness.runbook.effects.followers import with_consequences
-from migrations_app.readiness.runbook.effects.places import KINDS, find_object, with_items, with_parts
+from migrations_app.readiness.runbook.effects.consequences import with_consequences
+from migrations_app.readiness.runbook.effects.object_lookup import KINDS, find_object, with_items, with_parts
 from migrations_app.readiness.runbook.effects.trees import (
     first_left_out,
     object_of,

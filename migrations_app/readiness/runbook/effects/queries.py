@@ -10,7 +10,7 @@ from migrations_app.checks.changes import QueryRename
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.metric_queries import MetricUser
 from migrations_app.inventory.parts import Seen
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 
 QUERY_PARTS: Final[Mapping[str, str]] = {

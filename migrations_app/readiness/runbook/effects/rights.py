@@ -9,7 +9,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster import ClusterRole, ClusterRoleBinding
 from migrations_app.inventory.parts import Seen
 from migrations_app.manifests import JsonMap
-from migrations_app.readiness.runbook.effects.places import with_items, with_parts
+from migrations_app.readiness.runbook.effects.object_lookup import with_items, with_parts
 from migrations_app.readiness.runbook.effects.trees import object_of
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 

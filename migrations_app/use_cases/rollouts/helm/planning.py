@@ -32,7 +32,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.use_cases.rollouts.helm.run_input import chart_for, helm_tool, values_after
 from migrations_app.use_cases.rollouts.helm.values import typed_changes
-from migrations_app.use_cases.runtime.agent_lines import refuse_without_helm
+from migrations_app.use_cases.runtime.agent_connections import refuse_without_helm
 from migrations_app.use_cases.runtime.connections import connect_transport
 
 MAX_CONCURRENT_READS = 16

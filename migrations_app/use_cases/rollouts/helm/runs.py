@@ -19,7 +19,7 @@ from migrations_app.actions.conditions import value_at
 from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.plan import ClusterIdentity, Plan
 from migrations_app.actions.request import ObjectVersion
-from migrations_app.clients.helm.engine import HelmInput, HelmTool, RealRun, RunGuards, dry_run_helm, run_helm
+from migrations_app.clients.helm.engine import AppliedRun, HelmInput, HelmTool, RunGuards, dry_run_helm, run_helm
 from migrations_app.clients.kubernetes.api import ListPage, Resource, Writer, WriteResult
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import Conflict, InvalidInput
@@ -162,7 +162,7 @@ def _is_of_hook(run: HelmRun, path: str) -> bool:
     return any(request.path == path and request.again for request in run.requests)
 
 
-def _result(done: RealRun, *, why: str) -> WriteResult:
+def _result(done: AppliedRun, *, why: str) -> WriteResult:
     """200 if helm succeeded; 422 if nothing was sent; 500 if some requests were sent: then only a read shows the
     outcome.
     """

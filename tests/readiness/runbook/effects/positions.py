@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.readiness.runbook.effects.places import positions
+from migrations_app.readiness.runbook.effects.object_lookup import positions
 
 
 def remembers_only_positions(inventory: Inventory) -> bool:

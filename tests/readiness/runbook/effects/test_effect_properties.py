@@ -25,7 +25,7 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
 from migrations_app.manifests.patches import SHARED_MAPS, merge_patch_undo
 from migrations_app.readiness.runbook.effects.effect import effect
-from migrations_app.readiness.runbook.effects.places import KINDS
+from migrations_app.readiness.runbook.effects.object_lookup import KINDS
 from migrations_app.readiness.runbook.effects.unknown_effect import NotShown
 from tests.acceptance.clusters import CLEAN, find, objects
 from tests.acceptance.judging import as_list, collected
