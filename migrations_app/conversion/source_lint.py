@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.conversion.findings import FieldPath
 from migrations_app.conversion.refusals import older_fields
+from migrations_app.conversion.required_fields import missing_fields
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
     UnreadKey,
@@ -35,27 +36,32 @@ class LintFinding(NamedTuple):
     what: str
 
 
-def lint_texts(sources: Iterable[tuple[str, bytes | str]], release: Release) -> list[LintFinding]:
+def lint_texts(
+    sources: Iterable[tuple[str, bytes | str]], release: Release, *, patches: Collection[str] = ()
+) -> list[LintFinding]:
     """The findings in (file name, text) pairs, file by file, in the order of their lines.
 
     A document without apiVersion and kind counts as Helm values where the name of its file says "values"; of a
     template that cannot be read, what its documents state in plain text is judged. A document that is no object, such
-    as a patch of Kustomize, is passed over; a plain list of objects is a fault.
+    as a patch of Kustomize, is passed over; a plain list of objects is a fault. `patches` are files whose objects are
+    parts of others: they may lack required fields.
     """
     return [
         lint_finding
         for name, text in sources
-        for lint_finding in sorted(_of_file(name, text, release=release), key=lambda lint_finding: lint_finding[1])
+        for lint_finding in sorted(
+            _of_file(name, text, release=release, whole=name not in patches), key=lambda lint_finding: lint_finding[1]
+        )
     ]
 
 
-def _of_file(name: str, text: bytes | str, *, release: Release) -> Iterator[LintFinding]:
+def _of_file(name: str, text: bytes | str, *, release: Release, whole: bool) -> Iterator[LintFinding]:
     reading = read(text, file=name)
     faults = [fault for fault in reading.faults if fault.path or fault.code != "bad-type"]
     yield from (_of_fault(fault) for fault in faults)
     for manifest in reading.manifests:
         if "kind" in manifest.body and "apiVersion" in manifest.body:
-            yield from _of_object(manifest, release)
+            yield from _of_object(manifest, release, whole=whole)
         elif _VALUES in name.rpartition("/")[2].lower():
             yield from _of_values(manifest, release)
     if any(fault.code == "not-yaml" for fault in faults):
@@ -79,13 +85,14 @@ def _of_template(
             yield LintFinding(name, stated.line, "other-generation", message)
 
 
-def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
+def _of_object(manifest: Manifest, release: Release, *, whole: bool) -> Iterator[LintFinding]:
     kind, api_version = str(manifest.body["kind"]), str(manifest.body["apiVersion"])
     message = _other_generation(kind, api_version, subject=f"{kind} {_name(manifest.body)}", release=release)
     if message:
         yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
-    for older in () if message else older_fields(manifest.body):
-        yield LintFinding(manifest.document.file, manifest.line_of(older.path), older.code, older.what)
+    refused = () if message else (*older_fields(manifest.body), *(missing_fields(manifest.body) if whole else ()))
+    for refusal in refused:
+        yield LintFinding(manifest.document.file, manifest.line_of(refusal.path), refusal.code, refusal.what)
     for at, chart in _CHART_SPECS.get((api_version.partition("/")[0], kind), _no_charts)(manifest.body.get("spec")):
         yield from _of_delivered(manifest, at, chart=chart, release=release)
 
