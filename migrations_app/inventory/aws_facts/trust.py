@@ -104,9 +104,7 @@ def _by_token(role: ControllerRole, inventory: Inventory) -> RoleAssumption | st
     provider = f"arn:{parsed.partition}:iam::{parsed.account}:oidc-provider/{issuer}"
     audience = _audience(role, inventory)
     if not audience:
-        return (
-            f"the annotation {labels.ROLE_AUDIENCE} of its service account is empty: who takes its tokens is open"
-        )
+        return f"the annotation {labels.ROLE_AUDIENCE} of its service account is empty: who takes its tokens is open"
     return by_token(provider, subject_of(role.namespace, role.service_account), audience=audience)
 
 
