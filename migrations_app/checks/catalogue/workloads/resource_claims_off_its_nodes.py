@@ -74,5 +74,7 @@ def _claims(group: PodGroup) -> bool:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = ", ".join(dict.fromkeys(f"{row.namespace}/{row.name}" for row in evidence))[:400]
     task = f"give {names} nodes that Karpenter does not launch, or start the controller with {DEVICE_SWITCH}=false"
-    why = "which of the two is a choice; from 1.13 on the switch needs rights that no chart grants (device_rights_granted)"
+    why = (
+        "which of the two is a choice; from 1.13 on the switch needs rights that no chart grants: device_rights_granted"
+    )
     yield in_cluster(PersonTask(what=task, why=why, done="no pod with a resource claim waits for a node of Karpenter"))
