@@ -149,13 +149,23 @@ def _flux_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401 
 
 
 def _argo_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
-    """The paths of the values of an Application, and the chart that gets them; those in a text are not read."""
+    """The paths of the values of an Application, and the chart that gets them. `values` is a text, and does not count
+    where `valuesObject` is given; each of the `parameters` is a value.
+
+    argoproj/argo-cd@v2.13.0:docs/user-guide/helm.md.
+    """
     several = _below(spec, ("sources",))
     numbers = range(len(several)) if isinstance(several, list) else ()
     for at in (("source",), *(("sources", number) for number in numbers)):
-        chart = _below(spec, (*at, "chart"))
-        if isinstance(chart, str):
-            yield ("spec", *at, "helm", "valuesObject"), chart
+        address = _below(spec, (*at, "repoURL"))
+        in_registry = isinstance(address, str) and address.startswith("oci://")
+        chart = _below(spec, (*at, "chart")) or (address if in_registry else None)
+        given = _below(spec, (*at, "helm"))
+        if isinstance(chart, str) and isinstance(given, dict):
+            yield ("spec", *at, "helm", "valuesObject" if given.get("valuesObject") else "values"), chart
+            parameters = given.get("parameters")
+            for number in range(len(parameters) if isinstance(parameters, list) else 0):
+                yield ("spec", *at, "helm", "parameters", number), chart
 
 
 def _no_charts(_spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
@@ -184,9 +194,31 @@ def _below(value: Any, path: FieldPath) -> Any:  # noqa: ANN401  # plain JSON
 def _of_delivered(manifest: Manifest, at: FieldPath, *, chart: str, release: Release) -> Iterator[LintFinding]:
     unread_keys = _CHARTS.get(chart.rstrip("/").rpartition("/")[2])
     values = _below(manifest.body, at)
-    for key in unread_keys(values, release) if unread_keys and isinstance(values, dict) else ():
-        line = manifest.line_of((*at, *steps_of(key.key)))
-        yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
+    if unread_keys is None:
+        return
+    if at[-2] == "parameters":
+        for key in unread_keys(_set_tree(values), release):
+            yield LintFinding(manifest.document.file, manifest.line_of(at), "unread-value", _unread_text(key, release))
+    elif isinstance(values, str):
+        for inner in read(values, file=manifest.document.file).manifests:
+            for key in unread_keys(inner.body, release):
+                line = manifest.line_of(at) + inner.line_of(tuple(steps_of(key.key)))
+                yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
+    elif isinstance(values, dict):
+        for key in unread_keys(values, release):
+            line = manifest.line_of((*at, *steps_of(key.key)))
+            yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
+
+
+def _set_tree(parameter: Any) -> dict[str, Any]:  # noqa: ANN401  # plain JSON
+    """The values that a parameter sets; empty for a name with indexes or escapes, which is not taken apart."""
+    name = parameter.get("name") if isinstance(parameter, dict) else None
+    if not isinstance(name, str) or not name or set(name) & set("[]\\"):
+        return {}
+    tree = parameter.get("value")
+    for step in reversed(name.split(".")):
+        tree = {step: tree}
+    return dict(tree)
 
 
 def _unread_text(key: UnreadKey, release: Release) -> str:

@@ -274,6 +274,24 @@ spec:
 """
 
 
+ARGO_TEXT = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: nodes}
+spec:
+  source:
+    repoURL: public.ecr.aws
+    CHART
+    helm:
+      values: |
+        logLevel: info
+        webhook:
+          enabled: true
+"""
+ARGO_SET = ARGO_TEXT.partition("      values")[0] + (
+    "      parameters: [{name: logLevel, value: info},\n        {name: webhook.enabled, value: 'true'}]\n"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "chart", "said"),
     [
@@ -286,6 +304,14 @@ spec:
         (ARGO, "karpenter-crd", f"12: {CRDS_WEBHOOK}"),
         (ARGO, "cert-manager", ""),
         (ARGO.replace("sources", "source"), "karpenter", ""),
+        (ARGO_TEXT, "chart: karpenter", f"12: {WEBHOOK}"),
+        (ARGO_TEXT, "chart: karpenter-crd", f"12: {CRDS_WEBHOOK}"),
+        (ARGO_TEXT.replace("public.ecr.aws", "oci://mirror.example/aws/karpenter"), "path: .", f"12: {WEBHOOK}"),
+        (ARGO_TEXT.replace("public.ecr.aws", "https://mirror.example/karpenter"), "path: .", ""),
+        (ARGO_TEXT.replace("values: |", "valuesObject: {logLevel: info}\n      values: |"), "chart: karpenter", ""),
+        (ARGO_TEXT.replace("enabled: true", "enabled: ["), "chart: karpenter", ""),
+        (ARGO_SET, "chart: karpenter", f"10: {WEBHOOK}"),
+        (ARGO_SET.replace("webhook.enabled", "'webhook[0].enabled'"), "chart: karpenter", ""),
         (ARGO.partition("spec:")[0], "karpenter", ""),
     ],
 )
