@@ -5,6 +5,7 @@ Also lists retired checks, because old snapshots and waivers contain their ids.
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -85,6 +86,30 @@ def all_checks() -> tuple[Check, ...]:
     return tuple(
         sorted((_load(module.name) for module in module_infos if not module.ispkg), key=lambda check: check.id)
     )
+
+
+def ids_of(name: str) -> tuple[str, ...]:
+    """Every id of the check that has or had that id, today's first; the name alone if there is no such check.
+
+    Older snapshots and waivers hold the ids from before a check was renamed.
+    """
+    return _ids_by_name().get(name, (name,))
+
+
+def current_id(name: str) -> str:
+    """Today's id of the check that has or had that id; empty if there is no such check."""
+    return next(iter(_ids_by_name().get(name, ())), "")
+
+
+def renamed_checks() -> tuple[tuple[str, ...], ...]:
+    """Every id of each check that was renamed, today's first."""
+    return tuple((check.id, *check.formerly) for check in all_checks() if check.formerly)
+
+
+@cache
+def _ids_by_name() -> Mapping[str, tuple[str, ...]]:
+    every = [(check.id, *check.formerly) for check in all_checks()]
+    return {name: ids for ids in every for name in ids}
 
 
 def _load(name: str) -> Check:

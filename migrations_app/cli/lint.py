@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from migrations_app.cli.terminal import Exit, show
-from migrations_app.clients.local_files import beginning
+from migrations_app.clients.local_files import beginning, is_stdin
 from migrations_app.conversion.source_lint import lint_texts
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter import releases
 from migrations_app.karpenter.versions import Release, parse, parse_minor
+from migrations_app.manifests.kustomize import KUSTOMIZATIONS, patch_files
 from migrations_app.manifests.reader import MAX_BYTES
+from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
 from migrations_app.readiness.outputs.plain import plain
 
 
@@ -18,7 +20,8 @@ def run(argv: list[str]) -> int:
     """Returns 0: the release accepts all files; 1: it does not; 2: wrong usage or unreadable input."""
     options = make_parser().parse_args(argv)
     release = _release(options.to)
-    findings = lint_texts(_texts(options.files), release)
+    patches = frozenset(str(path) for path in options.files if not is_stdin(path) and _is_patch(path))
+    findings = lint_texts(_texts(options.files), release, patches=patches)
     for finding in findings:
         show(f"{plain(finding.file)}:{finding.line}: {finding.code}: {plain(finding.what)}\n")
     return Exit.FINDINGS if findings else Exit.READY
@@ -53,3 +56,22 @@ def _texts(files: list[Path]) -> Iterator[tuple[str, bytes]]:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None
+
+
+def _is_patch(path: Path) -> bool:
+    """Whether a kustomization of the same repository, in the folder of the file or above, names the file as a patch;
+    True as well where a kustomization there cannot be read."""
+    file = path.absolute()
+    for folder in file.parents:
+        for name in KUSTOMIZATIONS:
+            try:
+                tree = read_document(beginning(folder / name, MAX_BYTES), limits=MANIFESTS)
+            except InvalidInput:
+                return True
+            except OSError:
+                continue
+            if any((folder / listed).resolve() == file.resolve() for listed in patch_files(tree)):
+                return True
+        if (folder / ".git").exists():
+            break
+    return False

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from migrations_app.clients.helm.records import FAILED, PENDING
+from migrations_app.clients.helm.records import FAILED, PENDING, UNINSTALLED
 from migrations_app.clients.helm.releases import read_release
 from migrations_app.clients.kubernetes.api import ListPage
 from migrations_app.collect.reading import Parts, Reading
@@ -70,7 +70,9 @@ def _set_aside(refused: tuple[str, ReadError]) -> UnparsableObject:
 
 def _newest(releases: list[HelmRelease]) -> Iterator[HelmRelease]:
     """The deployed revision of each release; the newest one if none is deployed. What Helm is in the middle of, and
-    whether its last run failed, is told by the newest revision alone.
+    whether its last run failed, is told by the newest revision alone. After a failure the values are those of the
+    newest revision, too: `helm get values` prints them, so the next upgrade is given them. A release that was
+    uninstalled and keeps its history is none.
     """
     by_name: dict[tuple[str, str], HelmRelease] = {}
     last: dict[tuple[str, str], HelmRelease] = {}
@@ -79,5 +81,10 @@ def _newest(releases: list[HelmRelease]) -> Iterator[HelmRelease]:
     for release in sorted(releases, key=lambda r: r.revision):
         last[release.namespace, release.name] = release
     for key, release in by_name.items():
-        open_run = last[key].status in (*PENDING, FAILED)
-        yield replace(release, unfinished=last[key].status) if open_run else release
+        newest = last[key]
+        if newest.status in PENDING:
+            yield replace(release, unfinished=newest.status)
+        elif newest.status == FAILED:
+            yield replace(release, unfinished=newest.status, config=newest.config)
+        elif newest.status != UNINSTALLED:
+            yield release

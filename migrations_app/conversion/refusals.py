@@ -130,7 +130,7 @@ def refusals(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     if body["kind"] == "EC2NodeClass":
         for name in _FILTERS:
             yield from _term_refusals(spec.get(name) or [], name, is_v1=is_v1)
-        yield from _identity_refusals(spec)
+        yield from identity_refusals(spec)
         yield from _volume_refusals(spec)
         if not is_v1:
             yield from _beta_class_refusals(spec)
@@ -181,7 +181,8 @@ def _mix_refusals(terms: list[dict[str, Any]], name: str, *, key: str, each: boo
         yield CrdRefusal(REFUSED, ("spec", name, index), f"{key} beside {others}; keep one of the two")
 
 
-def _identity_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
+def identity_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
+    """What v1beta1 and v1 refuse of role and instance profile in the spec of an EC2NodeClass."""
     given = [name for name in ("role", "instanceProfile") if spec.get(name) is not None]
     if len(given) != 1:
         found = "both role and instanceProfile are given" if given else "neither role nor instanceProfile is given"

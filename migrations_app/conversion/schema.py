@@ -363,9 +363,7 @@ NODE_POOL: Final = fields(
                 "consolidationPolicy": one_of("WhenEmpty", "WhenUnderutilized"),
                 "consolidateAfter": duration_or_never,
                 "expireAfter": duration_or_never,
-                "budgets": list_of(
-                    fields({"nodes": text, "schedule": text, "duration": duration_kept}, needed=("nodes",))
-                ),
+                "budgets": list_of(fields({"nodes": text, "schedule": text, "duration": duration_kept})),
             },
             present=("budgets",),
         ),

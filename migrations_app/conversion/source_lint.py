@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.conversion.findings import FieldPath
 from migrations_app.conversion.refusals import older_fields
+from migrations_app.conversion.required_fields import missing_fields
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
     UnreadKey,
@@ -35,27 +36,32 @@ class LintFinding(NamedTuple):
     what: str
 
 
-def lint_texts(sources: Iterable[tuple[str, bytes | str]], release: Release) -> list[LintFinding]:
+def lint_texts(
+    sources: Iterable[tuple[str, bytes | str]], release: Release, *, patches: Collection[str] = ()
+) -> list[LintFinding]:
     """The findings in (file name, text) pairs, file by file, in the order of their lines.
 
     A document without apiVersion and kind counts as Helm values where the name of its file says "values"; of a
     template that cannot be read, what its documents state in plain text is judged. A document that is no object, such
-    as a patch of Kustomize, is passed over; a plain list of objects is a fault.
+    as a patch of Kustomize, is passed over; a plain list of objects is a fault. `patches` are files whose objects are
+    parts of others: they may lack required fields.
     """
     return [
         lint_finding
         for name, text in sources
-        for lint_finding in sorted(_of_file(name, text, release=release), key=lambda lint_finding: lint_finding[1])
+        for lint_finding in sorted(
+            _of_file(name, text, release=release, whole=name not in patches), key=lambda lint_finding: lint_finding[1]
+        )
     ]
 
 
-def _of_file(name: str, text: bytes | str, *, release: Release) -> Iterator[LintFinding]:
+def _of_file(name: str, text: bytes | str, *, release: Release, whole: bool) -> Iterator[LintFinding]:
     reading = read(text, file=name)
     faults = [fault for fault in reading.faults if fault.path or fault.code != "bad-type"]
     yield from (_of_fault(fault) for fault in faults)
     for manifest in reading.manifests:
         if "kind" in manifest.body and "apiVersion" in manifest.body:
-            yield from _of_object(manifest, release)
+            yield from _of_object(manifest, release, whole=whole)
         elif _VALUES in name.rpartition("/")[2].lower():
             yield from _of_values(manifest, release)
     if any(fault.code == "not-yaml" for fault in faults):
@@ -79,13 +85,14 @@ def _of_template(
             yield LintFinding(name, stated.line, "other-generation", message)
 
 
-def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
+def _of_object(manifest: Manifest, release: Release, *, whole: bool) -> Iterator[LintFinding]:
     kind, api_version = str(manifest.body["kind"]), str(manifest.body["apiVersion"])
     message = _other_generation(kind, api_version, subject=f"{kind} {_name(manifest.body)}", release=release)
     if message:
         yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
-    for older in () if message else older_fields(manifest.body):
-        yield LintFinding(manifest.document.file, manifest.line_of(older.path), older.code, older.what)
+    refused = () if message else (*older_fields(manifest.body), *(missing_fields(manifest.body) if whole else ()))
+    for refusal in refused:
+        yield LintFinding(manifest.document.file, manifest.line_of(refusal.path), refusal.code, refusal.what)
     for at, chart in _CHART_SPECS.get((api_version.partition("/")[0], kind), _no_charts)(manifest.body.get("spec")):
         yield from _of_delivered(manifest, at, chart=chart, release=release)
 
@@ -142,13 +149,23 @@ def _flux_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401 
 
 
 def _argo_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
-    """The paths of the values of an Application, and the chart that gets them; those in a text are not read."""
+    """The paths of the values of an Application, and the chart that gets them. `values` is a text, and does not count
+    where `valuesObject` is given; each of the `parameters` is a value.
+
+    argoproj/argo-cd@v2.13.0:docs/user-guide/helm.md.
+    """
     several = _below(spec, ("sources",))
     numbers = range(len(several)) if isinstance(several, list) else ()
     for at in (("source",), *(("sources", number) for number in numbers)):
-        chart = _below(spec, (*at, "chart"))
-        if isinstance(chart, str):
-            yield ("spec", *at, "helm", "valuesObject"), chart
+        address = _below(spec, (*at, "repoURL"))
+        in_registry = isinstance(address, str) and address.startswith("oci://")
+        chart = _below(spec, (*at, "chart")) or (address if in_registry else None)
+        given = _below(spec, (*at, "helm"))
+        if isinstance(chart, str) and isinstance(given, dict):
+            yield ("spec", *at, "helm", "valuesObject" if given.get("valuesObject") else "values"), chart
+            parameters = given.get("parameters")
+            for number in range(len(parameters) if isinstance(parameters, list) else 0):
+                yield ("spec", *at, "helm", "parameters", number), chart
 
 
 def _no_charts(_spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
@@ -177,9 +194,31 @@ def _below(value: Any, path: FieldPath) -> Any:  # noqa: ANN401  # plain JSON
 def _of_delivered(manifest: Manifest, at: FieldPath, *, chart: str, release: Release) -> Iterator[LintFinding]:
     unread_keys = _CHARTS.get(chart.rstrip("/").rpartition("/")[2])
     values = _below(manifest.body, at)
-    for key in unread_keys(values, release) if unread_keys and isinstance(values, dict) else ():
-        line = manifest.line_of((*at, *steps_of(key.key)))
-        yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
+    if unread_keys is None:
+        return
+    if at[-2] == "parameters":
+        for key in unread_keys(_set_tree(values), release):
+            yield LintFinding(manifest.document.file, manifest.line_of(at), "unread-value", _unread_text(key, release))
+    elif isinstance(values, str):
+        for inner in read(values, file=manifest.document.file).manifests:
+            for key in unread_keys(inner.body, release):
+                line = manifest.line_of(at) + inner.line_of(tuple(steps_of(key.key)))
+                yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
+    elif isinstance(values, dict):
+        for key in unread_keys(values, release):
+            line = manifest.line_of((*at, *steps_of(key.key)))
+            yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
+
+
+def _set_tree(parameter: Any) -> dict[str, Any]:  # noqa: ANN401  # plain JSON
+    """The values that a parameter sets; empty for a name with indexes or escapes, which is not taken apart."""
+    name = parameter.get("name") if isinstance(parameter, dict) else None
+    if not isinstance(name, str) or not name or set(name) & set("[]\\"):
+        return {}
+    tree = parameter.get("value")
+    for step in reversed(name.split(".")):
+        tree = {step: tree}
+    return dict(tree)
 
 
 def _unread_text(key: UnreadKey, release: Release) -> str:

@@ -32,15 +32,22 @@ PARTITIONS = (
     Partition(name="aws-iso-f", regions=r"us-isof-.+", iam_region="us-isof-south-1", dns_suffix="csp.hci.ic.gov"),
     Partition(name="aws-eusc", regions=r"eusc-.+", iam_region="eusc-de-east-1", dns_suffix="amazonaws.eu"),
 )
-_EC2 = ("ec2.amazonaws.com",)
+_EC2 = "ec2.amazonaws.com"
 _EC2_OF = {
-    "aws": _EC2,
-    "aws-us-gov": _EC2,
-    "aws-cn": (*_EC2, "ec2.amazonaws.com.cn"),
+    "aws": (_EC2,),
+    "aws-us-gov": (_EC2,),
+    "aws-cn": (_EC2, "ec2.amazonaws.com.cn"),
+    "aws-iso": ("ec2.c2s.ic.gov", _EC2),
+    "aws-iso-b": ("ec2.sc2s.sgov.gov", _EC2),
+    "aws-iso-e": (_EC2,),
+    "aws-iso-f": (_EC2,),
+    "aws-eusc": (_EC2,),
 }
-"""The names of EC2 in trust policies, of the partitions where they are known.
+"""The names of EC2 in trust policies, of the partitions where they are known; the usual one last.
 
-Source: aws/karpenter-provider-aws#6839, terraform-aws-modules/terraform-aws-eks#3422.
+Source: aws/karpenter-provider-aws#6839, terraform-aws-modules/terraform-aws-eks#3422. In the isolated partitions the
+usual name works as well as the former one of the partition (aws/aws-cdk#22589, aws/aws-cli#8709, eksctl-io/eksctl
+@v0.200.0:pkg/apis/eksctl.io/v1alpha5/partitions.go); IAM of aws-eusc refuses ec2.amazonaws.eu (pulumi/pulumi-eks#2341).
 """
 _BY_NAME = {partition.name: partition for partition in PARTITIONS}
 _COMMERCIAL = PARTITIONS[0]

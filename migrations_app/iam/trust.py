@@ -47,8 +47,8 @@ def subject_of(namespace: str, service_account: str) -> str:
     return f"system:serviceaccount:{namespace}:{service_account}"
 
 
-def by_token(provider_arn: str, subject: str) -> RoleAssumption:
-    """A pod with the token of its service account (IRSA)."""
+def by_token(provider_arn: str, subject: str, *, audience: str = AUDIENCE) -> RoleAssumption:
+    """A pod with the token of its service account (IRSA), which is for that audience."""
     issuer = provider_arn.partition(":oidc-provider/")[2]
     return RoleAssumption(
         kind="Federated",
@@ -56,7 +56,7 @@ def by_token(provider_arn: str, subject: str) -> RoleAssumption:
         actions=("sts:AssumeRoleWithWebIdentity",),
         context={
             f"{issuer}:sub": (subject,),
-            f"{issuer}:aud": (AUDIENCE,),
+            f"{issuer}:aud": (audience,),
             "aws:FederatedProvider": (provider_arn,),
             "aws:SecureTransport": ("true",),
         },

@@ -148,6 +148,13 @@ def is_true(text: str) -> bool:
     return _TRUTH.get(text) is True
 
 
+def is_false(text: str) -> bool:
+    """Whether the controller reads the text as false."""
+    return _TRUTH.get(text) is False
+
+
+DEVICE_SWITCH = "IGNORE_DRA_REQUESTS"
+"""The variable, true by default, by which the controller launches no node for pods with ResourceClaims."""
 HASHES_ALPHA_ONLY = ("0.30", "0.31")
 """Minors that write drift hashes, and act on alpha objects alone."""
 

@@ -70,6 +70,7 @@ FLUX_KUSTOMIZE_NAME = "kustomize.toolkit.fluxcd.io/name"
 FLUX_KUSTOMIZE_NAMESPACE = "kustomize.toolkit.fluxcd.io/namespace"
 ARGO_TRACKING = "argocd.argoproj.io/tracking-id"
 ROLE_ARN = "eks.amazonaws.com/role-arn"
+ROLE_AUDIENCE = "eks.amazonaws.com/audience"
 
 PROVIDER_ID_PREFIX = "aws:///"
 """aws:///<zone>/<instance id>: links a Node, its Machine or NodeClaim, and the instance."""

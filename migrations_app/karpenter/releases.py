@@ -148,6 +148,13 @@ def crd_set(running: Release, *, table: Table = RELEASES) -> CrdSet | None:
     return crds.find(row.crd_set(running)) if row else None
 
 
+def conversion_begins(before: Release, after: Release, *, table: Table = RELEASES) -> bool:
+    """Whether the CRDs of `after` ask a conversion webhook and those of `before` ask none: only the later controller
+    serves it. False where one of the two is not known."""
+    old, new = crd_set(before, table=table), crd_set(after, table=table)
+    return old is not None and new is not None and new.crd_chart_converts and not old.crd_chart_converts
+
+
 def serves(running: Release, generation: str, *, table: Table = RELEASES) -> bool | None:
     """Whether the controller acts on objects of that generation ("alpha", "beta", "v1"); None if unknown.
 

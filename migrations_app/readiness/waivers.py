@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from migrations_app.checks.base import CONFIRMABLE, Check, Finding, Severity, Status
+from migrations_app.checks.registry import ids_of
 from migrations_app.readiness.report import HopLine, Report
 from migrations_app.readiness.verdict import hop_line, hop_lines
 
@@ -27,9 +28,10 @@ class WaiverRule(msgspec.Struct, frozen=True, kw_only=True):
     hop: str = ""
 
     def covers(self, *, check: str, status: Status, severity: Severity, hop: str) -> bool:
+        """Whether a finding of that check is accepted, whichever of the check's ids waiver and finding hold."""
         is_confirmed = status == "manual" and check in CONFIRMABLE and self.hop == hop
         fits = is_confirmed or (status == "fail" and self.hop in ("", hop))
-        return fits and check == self.check and (self.blockers or severity != "blocker")
+        return fits and check in ids_of(self.check) and (self.blockers or severity != "blocker")
 
     def words(self, summary: str) -> str:
         """Returns the summary with who accepted the failure, until when and why."""

@@ -184,12 +184,69 @@ def test_a_field_of_an_older_generation_in_v1_is_a_finding(
     karpdash: Karpdash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    head = "apiVersion: karpenter.sh/v1{}\nkind: NodePool\nmetadata: {{name: a}}\nspec:\n  disruption:\n"
+    template = "  template: {{spec: {{requirements: [], nodeClassRef: {{group: a, kind: b, name: c}}}}}}\n"
+    head = (
+        f"apiVersion: karpenter.sh/v1{{}}\nkind: NodePool\nmetadata: {{{{name: a}}}}\nspec:\n{template}  disruption:\n"
+    )
     Path("new.yaml").write_text(f"{head.format('')}    consolidateAfter: 1m\n    expireAfter: 24h\n")
     Path("old.yaml").write_text(f"{head.format('beta1')}    expireAfter: 24h\n")
     said = karpdash("lint", "--to", "1.0", "new.yaml", "old.yaml")
     what = 'v1 has no spec.disruption.expireAfter, which is "24h" here; write it as spec.template.spec.expireAfter'
-    assert (said.code, said.out) == (1, f"new.yaml:7: older-field: {what}\n")
+    assert (said.code, said.out) == (1, f"new.yaml:8: older-field: {what}\n")
+
+
+BUMPED = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  template:
+    spec:
+      requirements: []
+      nodeClassRef:
+        name: default
+"""
+GROUP = "general.yaml:8: api-refuses: group is missing, and v1 requires it: karpenter.k8s.aws for an EC2NodeClass"
+KIND = "general.yaml:8: api-refuses: kind is missing, and v1 requires it: such as EC2NodeClass"
+
+
+@pytest.fixture
+def bumped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A v1beta1 object of which only the apiVersion was changed, in a repository."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    Path("prod/pools").mkdir(parents=True)
+    Path("prod/pools/general.yaml").write_text(BUMPED)
+    return tmp_path
+
+
+def test_a_v1_object_that_lacks_required_fields_is_a_finding(karpdash: Karpdash, bumped: Path) -> None:
+    said = karpdash("lint", "--to", "1.0", "prod/pools/general.yaml")
+    assert (said.code, said.out.splitlines()) == (1, [f"prod/pools/{GROUP}", f"prod/pools/{KIND}"])
+    said = karpdash("lint", "--to", "1.0", bumped / "prod/pools/general.yaml")
+    assert (said.code, len(said.out.splitlines())) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "code"),
+    [
+        ("prod/pools/kustomization.yaml", "patches: [{path: general.yaml}]\n", 0),
+        ("prod/kustomization.yml", "patchesStrategicMerge: [pools/general.yaml]\n", 0),
+        ("prod/Kustomization", "resources: [../base]\npatches:\n- path: ./pools/general.yaml\n", 0),
+        ("prod/kustomization.yaml", "patches: [{\n", 0),
+        ("prod/kustomization.yaml", "resources: [pools/general.yaml]\npatches: [{path: other.yaml}, 7]\n", 1),
+        ("prod/kustomization.yaml", "patches: 7\n", 1),
+        ("prod/pools/nodes.yaml", "patches: [{path: general.yaml}]\n", 1),
+    ],
+)
+def test_a_patch_of_kustomize_may_lack_them(karpdash: Karpdash, bumped: Path, place: str, text: str, code: int) -> None:
+    (bumped / place).write_text(text)
+    assert karpdash("lint", "--to", "1.0", "prod/pools/general.yaml").code == code
+
+
+def test_kustomizations_of_another_repository_do_not_count(karpdash: Karpdash, bumped: Path) -> None:
+    (bumped / "kustomization.yaml").write_text("patches: [{path: prod/pools/general.yaml}]\n")
+    (bumped / "prod/.git").mkdir()
+    assert karpdash("lint", "--to", "1.0", "prod/pools/general.yaml").code == 1
 
 
 FLUX = """apiVersion: helm.toolkit.fluxcd.io/v2
@@ -217,6 +274,24 @@ spec:
 """
 
 
+ARGO_TEXT = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: nodes}
+spec:
+  source:
+    repoURL: public.ecr.aws
+    CHART
+    helm:
+      values: |
+        logLevel: info
+        webhook:
+          enabled: true
+"""
+ARGO_SET = ARGO_TEXT.partition("      values")[0] + (
+    "      parameters: [{name: logLevel, value: info},\n        {name: webhook.enabled, value: 'true'}]\n"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "chart", "said"),
     [
@@ -229,6 +304,14 @@ spec:
         (ARGO, "karpenter-crd", f"12: {CRDS_WEBHOOK}"),
         (ARGO, "cert-manager", ""),
         (ARGO.replace("sources", "source"), "karpenter", ""),
+        (ARGO_TEXT, "chart: karpenter", f"12: {WEBHOOK}"),
+        (ARGO_TEXT, "chart: karpenter-crd", f"12: {CRDS_WEBHOOK}"),
+        (ARGO_TEXT.replace("public.ecr.aws", "oci://mirror.example/aws/karpenter"), "path: .", f"12: {WEBHOOK}"),
+        (ARGO_TEXT.replace("public.ecr.aws", "https://mirror.example/karpenter"), "path: .", ""),
+        (ARGO_TEXT.replace("values: |", "valuesObject: {logLevel: info}\n      values: |"), "chart: karpenter", ""),
+        (ARGO_TEXT.replace("enabled: true", "enabled: ["), "chart: karpenter", ""),
+        (ARGO_SET, "chart: karpenter", f"10: {WEBHOOK}"),
+        (ARGO_SET.replace("webhook.enabled", "'webhook[0].enabled'"), "chart: karpenter", ""),
         (ARGO.partition("spec:")[0], "karpenter", ""),
     ],
 )

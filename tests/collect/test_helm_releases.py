@@ -113,9 +113,32 @@ def test_the_newest_revision_tells_whether_the_last_run_succeeded(status):
     assert (found.revision, found.unfinished) == (9, "")
 
 
-def revised(record, *, revision, status):
+@pytest.mark.parametrize(
+    ("status", "values"),
+    [
+        ("failed", {"logLevel": "error"}),
+        ("pending-upgrade", {"logLevel": "info"}),
+        ("superseded", {"logLevel": "info"}),
+    ],
+)
+def test_the_values_are_those_that_the_next_upgrade_is_given(status, values):
+    """`helm get values` prints those of the newest revision; of a pending one Helm goes on from the deployed one."""
+    deployed = revised(RECORD, revision=7, status="deployed", config={"logLevel": "info"})
+    later = revised(RECORD, revision=8, status=status, config={"logLevel": "error"})
+    (found,) = collect(Guarded(objects={SECRETS: [deployed, later]}), cluster="c").inventory.helm_releases.items
+    assert (found.revision, found.config) == (7, values)
+
+
+def test_a_release_that_was_uninstalled_and_keeps_its_history_is_none():
+    gone = revised(RECORD, revision=7, status="uninstalled")
+    before = revised(RECORD, revision=6, status="superseded")
+    found = collect(Guarded(objects={SECRETS: [before, gone]}), cluster="c").inventory.helm_releases
+    assert (found.items, found.quarantined) == ((), ())
+
+
+def revised(record, *, revision, status, **more):
     body = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(record["data"]["release"]))))
-    body |= {"version": revision, "info": body["info"] | {"status": status}}
+    body |= {"version": revision, "info": body["info"] | {"status": status}, **more}
     packed = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(body).encode()))).decode()
     metadata = record["metadata"] | {"name": f"sh.helm.release.v1.karpenter.v{revision}", "uid": f"uid-{revision}"}
     return record | {"metadata": metadata, "data": {"release": packed}}

@@ -32,6 +32,9 @@ def _strict(schema: dict[str, Any]) -> dict[str, Any]:
     if found.get("type") == "array" and "pattern" in found:
         found.pop("pattern")
     if "properties" in schema:
+        # The API server sets defaults before it looks for required fields.
+        fields = schema["properties"]
+        found["required"] = [name for name in schema.get("required", []) if "default" not in fields.get(name, {})]
         found["properties"] = {key: _strict(value) for key, value in schema["properties"].items()}
         found["additionalProperties"] = False
     if "items" in schema:

@@ -132,3 +132,18 @@ def test_a_waiver_loses_nothing_and_touches_failures_alone(rows, held):
         assert msgspec.structs.replace(new, status=old.status, summary=old.summary) == old
     old, new = before.hops[0].counts, after.hops[0].counts
     assert (old.fail + old.waived, old.unknown, old.manual) == (new.fail + new.waived, new.unknown, new.manual)
+
+
+RENAMED = [(check.formerly[0], check.id) for check in all_checks() if check.formerly]
+
+
+@pytest.mark.parametrize(("held", "found"), [*RENAMED, *(pair[::-1] for pair in RENAMED)])
+def test_a_waiver_from_before_a_check_was_renamed_covers_it(held, found):
+    """Whichever of the two the snapshot holds."""
+    one = report(a_finding(found))
+    assert [finding.status for finding in apply(one, [waived(held)], now=NOW).checks] == ["waived"]
+    assert apply(report(a_finding("other")), [waived(held)], now=NOW).checks[0].status == "fail"
+
+
+def test_a_check_was_renamed():
+    assert ("unread_kinds_current", "policies_name_current_keys") in RENAMED

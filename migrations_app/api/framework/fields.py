@@ -11,9 +11,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
+from migrations_app.checks.registry import current_id
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.hops import every_hop
-from migrations_app.queries.check_ids import current_id
 from migrations_app.readiness.kubernetes_plan import planned_minor
 
 

@@ -15,6 +15,7 @@ from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import no_option, word
+from migrations_app.iam.partitions import ec2_services_of
 from migrations_app.iam.requirements.features import NODE_NEEDS
 from migrations_app.iam.trust import statements_of
 from migrations_app.inventory.aws_facts.node_access import JoinFault
@@ -244,7 +245,7 @@ def _role_arn(role: str, seen: AwsSeen) -> str:
 
 
 def _node_trust_policy(place: AwsPlace) -> dict[str, Any]:
-    service = "ec2.amazonaws.com.cn" if place.partition == "aws-cn" else "ec2.amazonaws.com"
+    service = next(reversed(ec2_services_of(place.partition)), "ec2.amazonaws.com")
     statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
     return {"Version": "2012-10-17", "Statement": [statement]}
 

@@ -284,15 +284,15 @@ LACKING = "karpenter-lacking"
 """Name of the ClusterRole and binding with permissions that the controller's own roles lack."""
 
 
-def grant_permissions(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
-    """Grants the controller these permissions with an additional ClusterRole."""
+def grant_permissions(case: CheckContext, rights: Iterable[RbacRight], *, name: str = LACKING) -> Remedy:
+    """Grants the controller these permissions with an additional ClusterRole of that name."""
     controller = installation(case.inventory)
     account = (controller and controller.workload.template.spec.service_account_name) or "default"
     home = controller.namespace if controller else "kube-system"
-    role = {**_rbac("ClusterRole"), "rules": _rules(rights)}
+    role = {**_rbac("ClusterRole", name), "rules": _rules(rights)}
     binding = {
-        **_rbac("ClusterRoleBinding"),
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": LACKING},
+        **_rbac("ClusterRoleBinding", name),
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": home}],
     }
     note = "Gives the controller the rights it lacks; the roles that it has stay as they are"
@@ -302,12 +302,12 @@ def grant_permissions(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy
 RBAC = "rbac.authorization.k8s.io"
 
 
-def _rbac(kind: str) -> JsonMap:
-    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": LACKING}}
+def _rbac(kind: str, name: str) -> JsonMap:
+    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": name}}
 
 
 def _creation(manifest: JsonMap) -> ObjectApply:
-    creation = ObjectApply(manifest=manifest, done=f"{manifest['kind']} {LACKING} is there")
+    creation = ObjectApply(manifest=manifest, done=f"{manifest['kind']} {manifest['metadata']['name']} is there")
     return replace(creation, undo=ObjectDelete(target=creation.target))
 
 

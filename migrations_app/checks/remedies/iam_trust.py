@@ -86,7 +86,7 @@ def _conditions(entry: RoleAssumption, fit: TrustFit) -> dict[str, Any]:
             issuer = entry.principal.partition(":oidc-provider/")[2]
             keys = {
                 f"{issuer}:sub": _one_or_list([subject_of(space, account) for space in spaces]),
-                f"{issuer}:aud": AUDIENCE,
+                f"{issuer}:aud": _audience(entry),
             }
         case "Service":
             keys = {key: values[0] for key, values in entry.context.items() if values[0]}
@@ -106,7 +106,12 @@ def _provider(entry: RoleAssumption) -> str:
     if entry.kind != "Federated":
         return ""
     url = word(f"https://{entry.principal.partition(':oidc-provider/')[2]}")
-    return f"aws iam create-open-id-connect-provider --url {url} --client-id-list {AUDIENCE}"
+    return f"aws iam create-open-id-connect-provider --url {url} --client-id-list {word(_audience(entry))}"
+
+
+def _audience(entry: RoleAssumption) -> str:
+    """The audience of the tokens; the usual one if they show none."""
+    return next((values[0] for key, values in entry.context.items() if key.endswith(":aud")), AUDIENCE)
 
 
 def _terraform(document: dict[str, Any], *, entry: RoleAssumption, fit: TrustFit) -> str:

@@ -15,7 +15,7 @@ from migrations_app.manifests.yaml_reader import MIB, YamlLimits, read_documents
 
 MANIFEST = YamlLimits(size=8 * MIB, documents=1000, depth=100, nodes=600_000)
 PENDING = ("pending-install", "pending-upgrade", "pending-rollback", "uninstalling")
-DEPLOYED, FAILED = "deployed", "failed"
+DEPLOYED, FAILED, UNINSTALLED = "deployed", "failed", "uninstalled"
 
 
 class _RecordStatus(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from migrations_app.errors import InvalidManifest
+from migrations_app.iam.trust import AUDIENCE
 from migrations_app.inventory.facts.controller import ABSENT, Installation, given_values, installation, value_at
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import AuthRow, EksCluster, NamedBy, NodeRole
@@ -127,11 +128,13 @@ class NameWithSources:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAccountRef:
-    """A service account of the controller; `annotated` is the role ARN of its annotation, empty without one."""
+    """A service account of the controller; `annotated` is the role ARN of its annotation, empty without one. `audience`
+    is that of the tokens with which its pods assume the role."""
 
     namespace: str
     name: str
     annotated: str
+    audience: str = AUDIENCE
 
 
 def controller_accounts(inventory: Inventory) -> Part[ServiceAccountRef]:
@@ -145,9 +148,9 @@ def controller_accounts(inventory: Inventory) -> Part[ServiceAccountRef]:
 
 
 def _account(account: ServiceAccount) -> ServiceAccountRef:
-    return ServiceAccountRef(
-        account.namespace, account.name, (account.metadata.annotation(labels.ROLE_ARN) or "").strip()
-    )
+    arn = (account.metadata.annotation(labels.ROLE_ARN) or "").strip()
+    audience = account.metadata.annotation(labels.ROLE_AUDIENCE)
+    return ServiceAccountRef(account.namespace, account.name, arn, AUDIENCE if audience is None else audience)
 
 
 def node_roles(inventory: Inventory) -> Part[NameWithSources]:

@@ -7,10 +7,12 @@ from typing import Literal
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.trust import AUDIENCE, RoleAssumption, admits, by_pod_identity, by_role, by_token, subject_of
+from migrations_app.inventory.aws_facts.names import controller_accounts
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import AwsRole, ControllerRole, OidcProvider
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Part, Unseen
+from migrations_app.karpenter import labels
 
 TrustState = Literal["fits", "refused", "unknown"]
 
@@ -40,8 +42,9 @@ def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[Controll
     entry = _entry(role, inventory, every=every)
     if isinstance(entry, str):
         return TrustFit(role=role, state="unknown", seen=f"{role.arn}: {entry}")
-    if role.found_by == "irsa" and (gap := _provider_gap(inventory.aws.oidc_provider)):
-        return TrustFit(role=role, state="refused", seen=gap, wanted=f"{entry.principal} for {AUDIENCE}", entry=entry)
+    audience = _audience(role, inventory)
+    if role.found_by == "irsa" and (gap := _provider_gap(inventory.aws.oidc_provider, audience)):
+        return TrustFit(role=role, state="refused", seen=gap, wanted=f"{entry.principal} for {audience}", entry=entry)
     fit = _judged(role, role.role.items[0], entry=entry)
     provider = inventory.aws.oidc_provider
     if role.found_by == "irsa" and fit.state == "fits" and isinstance(provider, Unseen):
@@ -101,7 +104,20 @@ def _by_token(role: ControllerRole, inventory: Inventory) -> RoleAssumption | st
         return "is not the ARN of a role"
     # The token is accepted by the OIDC provider in the role's own account, even if the cluster is in another one.
     provider = f"arn:{parsed.partition}:iam::{parsed.account}:oidc-provider/{issuer}"
-    return by_token(provider, subject_of(role.namespace, role.service_account))
+    audience = _audience(role, inventory)
+    if not audience:
+        return f"the annotation {labels.ROLE_AUDIENCE} of its service account is empty: who takes its tokens is open"
+    return by_token(provider, subject_of(role.namespace, role.service_account), audience=audience)
+
+
+def _audience(role: ControllerRole, inventory: Inventory) -> str:
+    """The audience of the tokens with which the pods of that service account assume the role.
+
+    aws/amazon-eks-pod-identity-webhook@v0.6.9:pkg/cache/cache.go.
+    """
+    accounts = controller_accounts(inventory).items
+    name = (role.namespace, role.service_account)
+    return next((account.audience for account in accounts if (account.namespace, account.name) == name), AUDIENCE)
 
 
 def _by_role(role: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssumption | str:
@@ -116,11 +132,11 @@ def _by_role(role: ControllerRole, every: Sequence[ControllerRole]) -> RoleAssum
     return by_role(arns[0], tagged=tagged, external_id=role.external_id)
 
 
-def _provider_gap(seen: Part[OidcProvider]) -> str:
+def _provider_gap(seen: Part[OidcProvider], audience: str) -> str:
     """What is wrong with the cluster's identity provider; empty if it is correct or was not seen."""
     if isinstance(seen, Unseen):
         return ""
     if not seen.items:
         return "IAM has no identity provider for the token issuer of this cluster"
     ids = seen.items[0].client_ids
-    return "" if AUDIENCE in ids else f"the identity provider takes tokens for {', '.join(ids) or 'nobody'} only"
+    return "" if audience in ids else f"the identity provider takes tokens for {', '.join(ids) or 'nobody'} only"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.conversion.chart_values.trees import steps_of
-from migrations_app.inventory.facts.delivery_sources import Values, delivered_values
-from migrations_app.inventory.facts.managers import Managed, delivered
+from migrations_app.inventory.facts.delivery_sources import Values, chart_deliveries, delivered_values
+from migrations_app.inventory.facts.managers import DELIVERERS, UPGRADES_AT, Managed, delivered, managed
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import (
@@ -204,6 +204,17 @@ def helm_release(inventory: Inventory, *, chart: str = CHART) -> HelmRelease | N
     beside = [record for record in records if record.namespace == controller.namespace]
     own = [record for record in beside if record.name == controller.release_name]
     return (own or beside or records)[0]
+
+
+def upgrade_is_refused(inventory: Inventory, release: HelmRelease) -> bool:
+    """Whether the tool that delivers the chart refuses to upgrade the release after its last run. False for a release
+    that is not the one of the controller or the CRDs."""
+    if not release.unfinished or release != helm_release(inventory, chart=release.chart):
+        return False
+    controller = installation(inventory)
+    tools = {DELIVERERS[found.delivery.kind] for found in chart_deliveries(inventory, release.chart)}
+    tools.add(managed(controller.workload.metadata).by if controller else "helm")
+    return not any(release.unfinished in UPGRADES_AT.get(tool, UPGRADES_AT["helm"]) for tool in tools)
 
 
 def records_unread(inventory: Inventory) -> str:

@@ -27,6 +27,15 @@ REVERTS: dict[Manager, str] = {
 IMMEDIATE_WRITERS: tuple[Manager, ...] = ("flux", "argocd")
 """The tools among them that do so by themselves, within minutes."""
 
+UPGRADES_AT: dict[Manager, tuple[str, ...]] = {
+    "helm": ("failed",),
+    "flux": ("failed", "pending-install", "pending-upgrade", "pending-rollback"),
+    "argocd": ("failed", "pending-install", "pending-upgrade", "pending-rollback", "uninstalling"),
+}
+"""The statuses of the newest revision at which the tool upgrades a Helm release; tools that are not named run helm.
+helm/helm@v3.19.0:pkg/action/upgrade.go. Flux makes a pending revision a failed one (fluxcd/helm-controller@v0.37.0:
+internal/reconcile/unlock.go); Argo CD renders the chart and uses no records of Helm."""
+
 FLUX_NAMES = (
     (labels.FLUX_KUSTOMIZE_NAME, labels.FLUX_KUSTOMIZE_NAMESPACE),
     (labels.FLUX_HELM_NAME, labels.FLUX_HELM_NAMESPACE),

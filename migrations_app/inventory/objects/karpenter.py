@@ -363,6 +363,7 @@ class HelmRelease(Projection, frozen=True):
     chart_version: str
     app_version: str
     config: JsonMap
+    """The values given to the chart; those of the newest revision if it failed, because the next upgrade gets them."""
     defaults: JsonMap
     crds: list[str]
     """Names of the CustomResourceDefinitions in the rendered manifest."""

@@ -139,7 +139,50 @@ METRIC_ROWS: tuple[MetricRow, ...] = (
     *_renamed("1.9", "kubernetes-sigs/karpenter#2757", "nodes_eviction_requests_total pods_eviction_requests_total"),
 )
 
+
+def _controllers(release: str, source: str, *pairs: str) -> tuple[MetricValueRow, ...]:
+    words = (pair.split() for pair in pairs)
+    return tuple(MetricValueRow("controller", old, new, release, source) for old, new in words)
+
+
 METRIC_VALUE_ROWS: tuple[MetricValueRow, ...] = (
+    # Names of controllers, in calls of the cloud provider: Name() of those of v0.31.5, v0.32.10, v0.33.12 and v0.34.13.
+    *_controllers(
+        "0.32",
+        "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers",
+        "daemonset state.daemonset",
+        "deprovisioning disruption",
+        "machine-state state.machine",
+        "machine.garbagecollection nodeclaim.garbagecollection",
+        "metric_scraper metrics.node",
+        "node_state state.node",
+        "pod_metrics metrics.pod",
+        "pod_state state.pod",
+        "provisioner_metrics metrics.provisioner",
+        "provisioner_state state.provisioner",
+        "provisioner_trigger provisioner.trigger",
+        "termination node.termination",
+    ),
+    *_controllers(
+        "0.33",
+        "kubernetes-sigs/karpenter@v0.33.12:pkg/controllers",
+        "consistency nodeclaim.consistency",
+        "counter nodepool.counter",
+        "machine.disruption nodeclaim.disruption",
+        "machine.lifecycle nodeclaim.lifecycle",
+        "machine.termination nodeclaim.termination",
+        "metrics.provisioner metrics.nodepool",
+        "provisioner.hash nodepool.hash",
+        "state.machine state.nodeclaim",
+        "state.provisioner state.nodepool",
+    ),
+    MetricValueRow(
+        "controller",
+        "provisioner.trigger",
+        "provisioner.trigger.pod",
+        "0.34",
+        "kubernetes-sigs/karpenter@v0.34.13:pkg/controllers/provisioning/controller.go",
+    ),
     # The guide to 0.32 names this change and leaves out the end of both values; the code has it from 0.31 on.
     MetricValueRow(
         "error",

@@ -161,6 +161,23 @@ CONVERSION_RIGHTS = (
 )
 RIGHT_ROWS: tuple[RightRow, ...] = (*ALPHA_RIGHTS, *BETA_RIGHTS, *CLUSTER_RIGHTS, *V1_RIGHTS, *CONVERSION_RIGHTS)
 
+DEVICES = "resource.k8s.io"
+DEVICE_RIGHTS = _rows(
+    "1.13",
+    "",
+    (DEVICES, "resourceclaims", READ, "waits at its start until it has read them"),
+) + _rows(
+    "1.14",
+    "",
+    (DEVICES, "resourceslices", READ, "lists them before it launches any node"),
+    (DEVICES, "deviceclasses", READ, "looks up the classes that claims name"),
+)
+"""What a controller needs that does not ignore ResourceClaims; no chart grants it.
+
+kubernetes-sigs/karpenter@v1.13.0:pkg/controllers/dynamicresources/deviceallocation/controller.go and
+@v1.14.1:pkg/controllers/provisioning/dra.go, pkg/scheduling/dynamicresources/request.go.
+"""
+
 SURPLUS: tuple[RightRow, ...] = (
     RightRow(group="", resources=("nodes",), verbs=("create",), last="0.33", why="0.34 and later create no nodes"),
     RightRow(
@@ -192,6 +209,12 @@ def rights_needed(running: Release, *, webhooks: bool) -> tuple[RbacRight, ...]:
         if within(running, first=row.first, last=row.last) and (webhooks or not row.webhooks)
         for right in _each(row)
     )
+
+
+def device_rights(running: Release) -> tuple[RbacRight, ...]:
+    """What a controller of that release needs that does not ignore ResourceClaims."""
+    rows = [row for row in DEVICE_RIGHTS if within(running, first=row.first, last=row.last)]
+    return tuple(right for row in rows for right in _each(row))
 
 
 def outlived(running: Release) -> tuple[RbacRight, ...]:

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from migrations_app.checks.registry import ids_of
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FindingRow
-from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.fleet.waivers import waivers_by_cluster
 from migrations_app.readiness.waivers import WaiverRule
 
@@ -39,7 +39,7 @@ def _fails(check: str, *, hop: str, held: Mapping[uuid.UUID | None, tuple[Waiver
 
 def _waived(held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]], check: str, *, blockers: bool = False) -> Q:
     """Condition for clusters where a waiver covers the check; with `blockers`, also as a blocker."""
-    fit = {place: [waived for waived in ones if waived.check == check] for place, ones in held.items()}
+    fit = {place: [waived for waived in ones if waived.check in ids_of(check)] for place, ones in held.items()}
     places = {place for place, ones in fit.items() if any(waived.blockers or not blockers for waived in ones)}
     everywhere = Q(pk__isnull=False)
     return everywhere if None in places else Q(pk__in=places)
@@ -52,7 +52,7 @@ def _accepted(held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]], check: st
     condition = Q(pk__in=())
     for place, ones in held.items():
         for waived in ones:
-            if waived.check == check and waived.blockers:
+            if waived.check in ids_of(check) and waived.blockers:
                 on_cluster = Q(pk__isnull=False) if place is None else Q(pk=place)
                 condition |= on_cluster & Q(latest__next_hop=waived.hop) if waived.hop else on_cluster
     return condition

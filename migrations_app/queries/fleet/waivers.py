@@ -9,11 +9,11 @@ from typing import Literal
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from migrations_app.checks.base import CONFIRMABLE
+from migrations_app.checks.registry import ids_of, renamed_checks
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.queries import pagination
-from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
@@ -128,7 +128,15 @@ def covered_by_waiver(now: datetime, *, cluster: str) -> Q:
     cluster.
     """
     in_scope = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
-    rows = Waiver.objects.filter(active_waivers(now), in_scope, check_id=OuterRef("check_id"))
+    rows = Waiver.objects.filter(active_waivers(now), in_scope)
+    covered = _accepts(rows.filter(check_id=OuterRef("check_id")))
+    for ids in renamed_checks():
+        covered |= Q(check_id__in=ids) & _accepts(rows.filter(check_id__in=ids))
+    return covered
+
+
+def _accepts(rows: QuerySet[Waiver]) -> Q:
+    """Condition: one of the waivers, which are of the check of the finding, covers its status, hop and severity."""
     failing = Q(status="fail") & _weighs(rows.filter(hop__in=("", OuterRef("hop"))))
     return failing | Q(status="manual", check_id__in=CONFIRMABLE) & _weighs(rows.filter(hop=OuterRef("hop")))
 

@@ -11,10 +11,9 @@ from django.utils import timezone
 from msgspec import Meta
 
 from migrations_app.checks.base import WEIGHTS
-from migrations_app.checks.registry import all_checks
+from migrations_app.checks.registry import all_checks, ids_of
 from migrations_app.errors import NotFound
 from migrations_app.models.scan import FindingRow
-from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.fleet.waivers import covered_by_waiver, waivers_by_cluster
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page

@@ -9,9 +9,9 @@ from typing import Annotated
 from msgspec import Meta, UnsetType
 
 from migrations_app.checks.base import Evidence, Finding, Phase, Remedy, Severity, Status
+from migrations_app.checks.registry import ids_of
 from migrations_app.models.scan import Content, ContentPart, Snapshot
 from migrations_app.queries import pagination
-from migrations_app.queries.check_ids import ids_of
 from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.pagination import Page, keys_of, page_of
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool

@@ -24,11 +24,11 @@ from migrations_app.inventory.facts.delivery_sources import (
     git_address,
 )
 from migrations_app.manifests import JsonMap, edits
+from migrations_app.manifests.kustomize import KUSTOMIZATIONS
 
 Readings = Mapping[str, Sequence[Any]]
 """The documents of each file, by path."""
 VALUES_KEY: Final = "values.yaml"
-_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 class GitOrigin(NamedTuple):
@@ -225,7 +225,7 @@ def _config_maps(name: str, key: str, *, namespace: object, readings: Readings) 
 def _generated(name: str, key: str, *, readings: Readings) -> Iterator[ValuePlace]:
     """Yields the files from which a Kustomization generates the ConfigMap."""
     for path, documents in readings.items():
-        if PurePosixPath(path).name not in _KUSTOMIZATIONS:
+        if PurePosixPath(path).name not in KUSTOMIZATIONS:
             continue
         for generator in below(documents[0] if documents else {}, ("configMapGenerator",)) or ():
             for file in (below(generator, ("files",)) or ()) if below(generator, ("name",)) == name else ():

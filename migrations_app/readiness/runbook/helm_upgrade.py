@@ -24,7 +24,7 @@ from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.release_facts import AdmissionRow
-from migrations_app.karpenter.releases import as_tag, find
+from migrations_app.karpenter.releases import as_tag, conversion_begins, find
 from migrations_app.karpenter.versions import Release, parse, release
 from migrations_app.readiness.report import InstallationFacts
 from migrations_app.readiness.runbook.orphaned_webhooks import (
@@ -42,10 +42,12 @@ HelmValues = tuple[HelmValue, ...]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HopUpgrades:
     """The Helm upgrades of a hop. `crds` and `controller` are the values that the upgrade itself changes. `before_crds`
-    and `before` are the commands that upgrade the CRDs and then the controller before it."""
+    and `before` are the commands that upgrade the CRDs and the controller before it; with `controller_first`, the
+    controller comes first, because its CRDs ask a webhook that only it serves."""
 
     before: tuple[Remedy, ...] = ()
     before_crds: tuple[Remedy, ...] = ()
+    controller_first: bool = False
     crds: HelmValues = ()
     controller: HelmValues = ()
     before_keys: frozenset[tuple[str, str]] = frozenset()
@@ -76,6 +78,8 @@ class HelmWalk:
     """The release whose CRDs the plan has installed; None if not known yet."""
     _hop_values: list[tuple[str, HelmValue]] = field(default_factory=list)
     """The values that the current hop changes, each with its chart."""
+    _controller_first: bool = False
+    """Whether the upgrades before the current hop begin with the controller."""
     _any_hop: bool = False
     """Whether an earlier hop of the plan has upgraded the controller."""
 
@@ -112,7 +116,7 @@ class HelmWalk:
             before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new_keys,
             crds_before=crds_installed, asked_first=tuple(dict.fromkeys(checks_before)), start=start,
             target_release=target_release, changed_values=chart_values, installed=installed_before,
-            orphaned_webhooks=left,
+            orphaned_webhooks=left, controller_first=self._controller_first,
         )  # fmt: skip
 
     def _crd_webhook_values(self, target_release: str) -> Iterator[HelmValue]:
@@ -178,10 +182,14 @@ class HelmWalk:
     ) -> tuple[tuple[Remedy, ...], tuple[Remedy, ...]]:
         requests = [change for change in changes if change.when == "before"]
         running = parse(start) if start else None
-        crds_first: tuple[Remedy, ...] = ()
+        crd_upgrade_lines: tuple[Remedy, ...] = ()
+        self._controller_first = False
         if not requests or running is None:
-            return crds_first, ()
+            return crd_upgrade_lines, ()
         to = max((running, *(release(helm_change.version) for helm_change in requests if helm_change.version)))
+        self._controller_first = (
+            running.minor == to.minor and conversion_begins(running, to) and not self._lacks_crds(requests)
+        )
         crds, controller = (
             self._changed_values(requests, CRD_CHART, to=to),
             self._changed_values(requests, CHART, to=to),
@@ -191,12 +199,12 @@ class HelmWalk:
             for helm_change in requests
         )
         if crds or to > running or self._lacks_crds(requests):
-            crds_first = crd_commands(str(to), self.installed, values=crds)
+            crd_upgrade_lines = crd_commands(str(to), self.installed, values=crds)
             self._crd_release = to
             self.installed = with_crd_delivery(self.installed)
         if not (controller or to > running or restarts):
-            return crds_first, ()
-        return crds_first, controller_commands(str(to), self.installed, values=controller)
+            return crd_upgrade_lines, ()
+        return crd_upgrade_lines, controller_commands(str(to), self.installed, values=controller)
 
     def _lacks_crds(self, helm_changes: Iterable[HelmChange]) -> bool:
         """Whether a change needs CRDs that no earlier upgrade of the plan has installed."""

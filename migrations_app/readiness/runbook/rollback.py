@@ -3,7 +3,7 @@
 import msgspec
 
 from migrations_app.checks.render.helm import rollback_lines
-from migrations_app.karpenter.releases import crd_set
+from migrations_app.karpenter.releases import conversion_begins, crd_set
 from migrations_app.karpenter.versions import parse
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import InstallationFacts, ReportHop
@@ -68,10 +68,9 @@ def rollback_commands(hop: ReportHop, start: str, *, installed: InstallationFact
 
 def conversion_gap(hop: ReportHop, start: str) -> str:
     """What holds from the upgrade of the CRDs to that of the controller, where these CRDs ask a conversion webhook that
-    only the new controller has; empty for other hops. The guide to 1.0 upgrades the controller first within a minor,
-    that to 0.37 the CRDs."""
-    before, after = (crd_set(known) if (known := parse(name)) else None for name in (start, hop.release))
-    if before is None or after is None or before.crd_chart_converts or not after.crd_chart_converts:
+    only the new controller has; empty for other hops."""
+    before, after = parse(start), parse(hop.release)
+    if before is None or after is None or not conversion_begins(before, after):
         return ""
     return (
         f"; go on directly: until {hop.release} runs, kubectl and the garbage collector of Kubernetes get errors for "

@@ -186,13 +186,14 @@ _KUBERNETES_RAISED = IrreversibleEffect(
 
 def _helm_stages_before(upgrades: HopUpgrades, *, start: str) -> Iterator[RunbookStage]:
     """The stages of the Helm upgrades that are made before the upgrade of the hop."""
-    back = _still_on(start)
+    back, made = _still_on(start), list[RunbookStage]()
     if upgrades.before_crds:
         does = "Fix the CRDs of the running version before the upgrade"
-        yield RunbookStage(part="before", phase="crds", does=does, commands=upgrades.before_crds, back=back)
+        made.append(RunbookStage(part="before", phase="crds", does=does, commands=upgrades.before_crds, back=back))
     if upgrades.before:
         does = "Change the running release once, with every setting that the upgrade needs first"
-        yield RunbookStage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
+        made.append(RunbookStage(part="before", phase="controller", does=does, commands=upgrades.before, back=back))
+    yield from reversed(made) if upgrades.controller_first else made
 
 
 def _last_stages_before(late: list[Finding], *, back: str) -> Iterator[RunbookStage]:

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from migrations_app.access import Person, may_waive
 from migrations_app.checks.base import CONFIRMABLE, Check
-from migrations_app.checks.registry import all_checks
+from migrations_app.checks.registry import all_checks, ids_of
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.karpenter.hops import every_hop
 from migrations_app.models.cluster import Cluster, ClusterGroup
@@ -78,7 +78,9 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
         cluster = _locked_cluster(request.cluster) if request.cluster else None
         group = _locked_group(request.group) if request.group else None
         same = Q(scope__group=group) if group else Q(scope=None, cluster=cluster)
-        if Waiver.objects.filter(active_waivers(now), same, check_id=request.check, hop=request.hop).exists():
+        if Waiver.objects.filter(
+            active_waivers(now), same, check_id__in=ids_of(request.check), hop=request.hop
+        ).exists():
             raise Conflict("this check is waived here already; revoke that waiver first", code="already_waived")
         row = Waiver.objects.create(
             check_id=request.check,

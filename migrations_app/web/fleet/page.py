@@ -13,8 +13,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 
+from migrations_app.checks.registry import current_id
 from migrations_app.karpenter.upgrade_path import HOPS
-from migrations_app.queries.check_ids import current_id
 from migrations_app.queries.fleet.causes import BlockerCause, Held, OpenBlocker, blockers_of, causes
 from migrations_app.queries.fleet.clusters import (
     BUCKETS,

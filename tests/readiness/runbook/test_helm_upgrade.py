@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 import migrations_app
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import ChangeTime, HelmChange, HelmValue
 from migrations_app.readiness.report import InstallationFacts
 from migrations_app.readiness.runbook.helm_upgrade import HelmWalk, with_upgrade_notes
-from tests.readiness.outputs.reports import finding
+from migrations_app.readiness.runbook.stages import stages
+from tests.readiness.outputs.reports import finding, report_hop
 
 HERE = InstallationFacts(namespace="ops", release="kp", kept_by="helm", crds_kept_by="helm", crd_release="ops/crds")
 FLAG = "--reuse-" + "values"
@@ -36,6 +39,34 @@ def test_an_upgrade_before_the_landing_never_goes_below_what_runs_then() -> None
     crds, controller = (one.text for one in (*taken.before_crds, *taken.before) if one.how == "helm")
     assert "helm upgrade crds oci://public.ecr.aws/karpenter/karpenter-crd --version 0.37.8" in crds
     assert "--version 0.37.8 --namespace ops" in controller
+
+
+@pytest.mark.parametrize(
+    ("start", "version", "order"),
+    [
+        ("0.37.0", "0.37.8", ["controller", "crds"]),
+        ("0.33.5", "0.33.12", ["controller", "crds"]),
+        ("0.37.7", "0.37.8", ["crds", "controller"]),
+        ("0.36.4", "0.37.8", ["crds", "controller"]),
+        ("1.0.2", "1.0.14", ["crds", "controller"]),
+    ],
+)
+def test_within_a_minor_the_controller_comes_first_where_its_crds_begin_to_convert(
+    start: str, version: str, order: list[str]
+) -> None:
+    """As the guide to 1.0 says: only the new patch serves the webhook that its CRDs ask."""
+    taken = HelmWalk(HERE).next_hop([changing("a", when="before", version=version)], start=start)
+    found = stages((), report_hop("1.0", "1.0.14"), start=start, installed=HERE, upgrades=taken)
+    assert [one.phase for one in found if one.part == "before"] == order
+
+
+def test_crds_that_a_change_needs_come_before_the_controller() -> None:
+    crds = HelmChange(chart="karpenter-crd", release="crds", namespace="ops", when="before", version="0.37.0")
+    asked = [
+        changing("a", when="before", version="0.37.8"),
+        finding("b", "fail", remedies=(Remedy(how="helm", text="x", change=crds),)),
+    ]
+    assert not HelmWalk(HERE).next_hop(asked, start="0.37.0").controller_first
 
 
 def test_what_needs_the_release_of_the_landing_is_made_with_it() -> None:

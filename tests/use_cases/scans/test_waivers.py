@@ -257,3 +257,33 @@ def test_a_word_that_was_recorded_without_a_hop_answers_none(gil):
     waivers.waive(a_wish(ANSWERED, shop, hop="1.0"), gil, now=now())
     Waiver.objects.update(hop="")
     assert statuses(shop) == ({"1.0": "manual", "1.1+": "manual"}, [ANSWERED])
+
+
+FORMERLY, TODAY = "unread_kinds_current", "policies_name_current_keys"
+
+
+@pytest.mark.parametrize(("held", "found"), [(FORMERLY, TODAY), (TODAY, FORMERLY), (TODAY, TODAY)])
+def test_a_waiver_covers_a_renamed_check_everywhere(gil, held, found):
+    shop, other = a_cluster("shop"), a_cluster("other")
+    for cluster in (shop, other):
+        checks = (a_finding(found), a_finding("crds_served", status="pass"))
+        a_snapshot(cluster, a_report(cluster.name, checks=checks))
+    Waiver.objects.create(
+        check_id=held, cluster=shop, owner_name="Ada", reason="known", blockers=True, made_at=now(),
+        ends_at=now() + timedelta(days=1),
+    )  # fmt: skip
+    waivers.expire_waivers(now())
+    listed = finding_page(FindingFilters(check=TODAY), after="", limit=9).rows
+    assert [(row.cluster_name, row.status) for row in listed] == [("other", "fail"), ("shop", "waived")]
+    failing = fleet_page(FleetFilters(check=TODAY), now=now()).rows
+    assert [row.name for row in failing] == ["other"]
+    assert [Snapshot.objects.get(cluster=cluster).blockers for cluster in (shop, other)] == [0, 1]
+
+
+@pytest.mark.parametrize("held", [FORMERLY, TODAY])
+def test_a_renamed_check_is_not_waived_twice(gil, held):
+    shop = judged()
+    Waiver.objects.create(cluster=shop, check_id=held, ends_at=now() + timedelta(days=1), made_at=now())
+    with pytest.raises(Conflict) as refused:
+        waivers.waive(a_wish(TODAY, shop), gil, now=now())
+    assert refused.value.code == "already_waived"

@@ -23,8 +23,8 @@ check = Check(
     reads=("aws.controller_roles",),
     says=("{count} IAM role does not trust the controller", "{count} IAM roles do not trust the controller"),
     how=(
-        "Evaluates the call by which the pods get the role against its trust policy: the token's provider, sub and "
-        "aud, or pods.eks.amazonaws.com with both its calls."
+        "Evaluates the call by which the pods get the role against its trust policy: the token's provider, sub and aud "
+        "(annotation eks.amazonaws.com/audience), or pods.eks.amazonaws.com with both its calls."
     ),
     sources=(
         "AWS EKS User Guide, IAM roles for service accounts and EKS Pod Identity",

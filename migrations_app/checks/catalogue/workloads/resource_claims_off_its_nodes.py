@@ -11,11 +11,10 @@ from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, clai
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.workloads import POD_PARTS
 from migrations_app.inventory.objects.karpenter import PodGroup
+from migrations_app.karpenter.controller_settings import DEVICE_SWITCH, is_false
 from migrations_app.karpenter.hops import hops_from
 
-IGNORED_FROM, SWITCH = "1.7", "IGNORE_DRA_REQUESTS"
-OFF = frozenset({"0", "f", "F", "false", "FALSE", "False"})
-"""The values that Go's strconv.ParseBool reads as false; the controller parses its variables with it."""
+IGNORED_FROM = "1.7"
 check = Check(
     __name__,
     title="No pod with a resource claim needs a node of Karpenter",
@@ -35,7 +34,7 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
-PATH, SEEN, WANTED = "spec.resourceClaims", "present", f"absent, nodes of a node group, or {SWITCH}=false"
+PATH, SEEN, WANTED = "spec.resourceClaims", "present", f"absent, nodes of a node group, or {DEVICE_SWITCH}=false"
 
 
 @check.judge
@@ -45,9 +44,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable(f"the upgrade does not enter {IGNORED_FROM}")
     elif not any(map(_claims, case.inventory.pods.items)) and not any(claim_questions(case)):
         yield NotApplicable("no pod names a ResourceClaim")
-    elif controller and controller.hides(SWITCH):
-        yield Unknown(f"{SWITCH} may be taken from an object that is not read")
-    elif not (controller and controller.env.get(SWITCH) in OFF):
+    elif controller and controller.hides(DEVICE_SWITCH):
+        yield Unknown(f"{DEVICE_SWITCH} may be taken from an object that is not read")
+    elif not (controller and is_false(controller.env.get(DEVICE_SWITCH, ""))):
         yield from _without_node(case)
 
 
@@ -74,6 +73,8 @@ def _claims(group: PodGroup) -> bool:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = ", ".join(dict.fromkeys(f"{row.namespace}/{row.name}" for row in evidence))[:400]
-    task = f"give {names} nodes that Karpenter does not launch, or start the controller with {SWITCH}=false"
-    why = "from 1.13 on that switch also lets Karpenter allocate devices: whether that is wanted is a choice"
+    task = f"give {names} nodes that Karpenter does not launch, or start the controller with {DEVICE_SWITCH}=false"
+    why = (
+        "which of the two is a choice; from 1.13 on the switch needs rights that no chart grants: device_rights_granted"
+    )
     yield in_cluster(PersonTask(what=task, why=why, done="no pod with a resource claim waits for a node of Karpenter"))

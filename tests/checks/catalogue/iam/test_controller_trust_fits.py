@@ -6,6 +6,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
 from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders.clusters import asked_hops, finding_of, helm_values_of, reads, remedies, result_of, result_without
 from tests.builders.iam import ISSUER, PROVIDER, a_role, document, eks, oidc, permitted
 
@@ -82,6 +83,41 @@ def test_the_identity_provider_has_to_be_there(provider, seen):
     wanted = f"{PROVIDER} for sts.amazonaws.com"
     found = result_of(CHECK, "1.0", trusting(a_role(trust=by_token()), oidc_provider=provider))
     assert found == refused(seen, wanted=wanted)
+
+
+def with_audience(audience, trusted="sts.amazonaws.com", *, clients=("sts.amazonaws.com",)):
+    """A cluster whose service account asks for tokens of that audience."""
+    trust = by_token().replace('"sts.amazonaws.com"', f'"{trusted}"')
+    marks = meta("karpenter", "kube-system", annotations={"eks.amazonaws.com/audience": audience})
+    cluster = trusting(a_role(trust=trust), oidc_provider=(oidc(*clients),)).without("controller_accounts")
+    return cluster.with_docs(doc("v1", "ServiceAccount", metadata=marks))
+
+
+def test_the_tokens_are_for_the_audience_that_the_service_account_asks_for():
+    """amazon-eks-pod-identity-webhook takes the annotation in place of sts.amazonaws.com."""
+    assert result_of(CHECK, "1.0", with_audience("sts.amazonaws.com")) == GOOD
+    assert result_of(CHECK, "1.0", with_audience("vault", "vault", clients=("vault",))) == GOOD
+
+
+def test_an_audience_that_the_identity_provider_does_not_take():
+    found = result_of(CHECK, "1.0", with_audience("vault", "vault"))
+    assert found == refused(
+        "the identity provider takes tokens for sts.amazonaws.com only", wanted=f"{PROVIDER} for vault"
+    )
+
+
+def test_an_audience_that_the_trust_policy_does_not_name():
+    cluster = with_audience("vault", clients=("vault", "sts.amazonaws.com"))
+    wanted = WANTED.replace("aud=sts.amazonaws.com", "aud=vault")
+    seen = f"sts:AssumeRoleWithWebIdentity: trust policy: Statement[0]: StringEquals {ISSUER}:aud wants "
+    assert result_of(CHECK, "1.0", cluster) == refused(f"{seen}sts.amazonaws.com, sent: vault", wanted=wanted)
+    made = json.loads(next(one.text for one in remedies(CHECK, "1.0", cluster) if one.text.startswith("{")))
+    assert made["Statement"][-1]["Condition"]["StringEquals"][f"{ISSUER}:aud"] == "vault"
+
+
+def test_an_empty_audience_is_unknown():
+    words = "the annotation eks.amazonaws.com/audience of its service account is empty: who takes its tokens is open"
+    assert result_of(CHECK, "1.0", with_audience("")) == ("unknown", f"{ARN}: {words}", ())
 
 
 def test_an_association_needs_the_tagging_of_sessions():

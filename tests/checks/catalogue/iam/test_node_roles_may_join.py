@@ -6,6 +6,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import Observation, leaves
+from migrations_app.iam.partitions import PARTITIONS
 from migrations_app.inventory.objects.aws import AccessEntry, AuthRow
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import Launched, claim, node_class
@@ -205,7 +206,12 @@ def test_a_role_that_does_not_trust_ec2():
         (trusting("ec2.amazonaws.com", partition="aws-cn"), "pass"),
         (trusting("ec2.amazonaws.com.cn"), "fail"),
         (trusting("ec2.amazonaws.com", partition="aws-us-gov"), "pass"),
-        (trusting("ec2.amazonaws.com", partition="aws-iso"), "manual"),
+        *((trusting("ec2.amazonaws.com", partition=one.name), "pass") for one in PARTITIONS),
+        (trusting("ec2.c2s.ic.gov", partition="aws-iso"), "pass"),
+        (trusting("ec2.sc2s.sgov.gov", partition="aws-iso-b"), "pass"),
+        (trusting("ec2.c2s.ic.gov", partition="aws-iso-b"), "fail"),
+        (trusting("eks-fargate-pods.amazonaws.com", partition="aws-eusc"), "fail"),
+        (trusting("ec2.amazonaws.com", partition="aws-new"), "manual"),
         (Seen((aws_api.a_role("KarpenterNodeRole-test", trust="{}"),)), "manual"),
     ],
 )
