@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from migrations_app.cli.cluster import HEAD, verdict_and_age
+from migrations_app.cli.cluster import HEAD, note_hidden_samples, verdict_and_age
 from migrations_app.cli.terminal import Exit, columns, show
 from migrations_app.errors import InvalidInput, NotFound
 
@@ -53,6 +53,8 @@ def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
 
     rows = sorted(server.rows("clusters"), key=lambda row: str(row.get("name", "")))
     show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
+    listed = {row["id"] for row in rows}
+    note_hidden_samples(sum(row["id"] not in listed for row in server.rows("clusters", SAMPLES)))
     return Exit.READY
 
 
