@@ -19,8 +19,12 @@ def interval_of(cluster: Cluster) -> int:
     if cluster.interval_seconds:
         return cluster.interval_seconds
     columns = vars(cluster)
-    of_groups = columns[OF_GROUPS] if OF_GROUPS in columns else _shortest(cluster.pk)
-    return of_groups or int(settings.ENV.scan_interval)
+    return applied_interval(None, columns[OF_GROUPS] if OF_GROUPS in columns else _shortest(cluster.pk))
+
+
+def applied_interval(own: int | None, of_groups: int | None) -> int:
+    """As `interval_of`, from the interval of the cluster itself and the shortest of its groups."""
+    return own or of_groups or int(settings.ENV.scan_interval)
 
 
 def with_intervals(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
