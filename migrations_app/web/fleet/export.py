@@ -21,6 +21,8 @@ HEADINGS = (
     "percent done",
     "bound",
     "last scan",
+    "out of date",
+    "partial",
 )
 
 
@@ -50,4 +52,11 @@ def _cells(entry: ShownRow) -> tuple[object, ...]:
         "" if entry.done is None or entry.done.percent is None else entry.done.percent,
         entry.done.bound if entry.done else "unknown",
         row.scanned_at.isoformat(timespec="seconds") if row.scanned_at else "",
+        _word(row.stale, known=row.scanned_at is not None),
+        _word(not row.complete, known=row.scanned_at is not None),
     )
+
+
+def _word(is_so: bool, *, known: bool) -> str:
+    """Yes or no; empty of a cluster without a result."""
+    return ("yes" if is_so else "no") if known else ""

@@ -1,12 +1,14 @@
 """The fleet page says what each cluster waits for, and keeps every filter in its address."""
 
+import csv
+import io
 import re
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
 
-from migrations_app.models.scan import Scan
+from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries.fleet import clusters
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_rollout
@@ -298,6 +300,17 @@ def test_the_filtered_list_as_csv(ada):
     assert [line.split(",")[0] for line in lines] == ["cluster", "'=cmd", "shop"]
     assert (",blocked," in lines[2], "0.30.0" in lines[2], "one of shop" in lines[2]) == (True, True, True)
     assert answer["Content-Disposition"] == 'attachment; filename="fleet-2026-11-21.csv"'
+
+
+def test_the_list_as_csv_says_what_is_old_and_what_is_partial(ada):
+    scanned("fine", verdict="ready")
+    for name, changed in (("old", {"scanned_at": NOW - timedelta(days=9)}), ("part", {"complete": False})):
+        Snapshot.objects.filter(cluster=scanned(name, verdict="ready")).update(**changed)
+    a_cluster("new")
+    rows = csv.DictReader(io.StringIO(ada.get("/fleet.csv?sort=name").content.decode()))
+    assert {row["cluster"]: (row["out of date"], row["partial"]) for row in rows} == {
+        "fine": ("no", "no"), "new": ("", ""), "old": ("yes", "no"), "part": ("no", "yes"),
+    }  # fmt: skip
 
 
 def test_chosen_clusters_are_scanned(ada, woken):
