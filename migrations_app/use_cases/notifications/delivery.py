@@ -53,14 +53,14 @@ MAILED = frozenset({Channel.Kind.EMAIL, Channel.Kind.PEOPLE})
 
 def due(now: datetime) -> list[uuid.UUID]:
     """Ids of the channels that have something to send and are not in a pause."""
-    waiting = Q(deliveries__state=Delivery.State.WAITING) & _reached("deliveries__next_at", now, LONGEST_WAIT)
+    waiting = Q(deliveries__state=Delivery.State.WAITING) & _reached("deliveries__next_at", now, longest=LONGEST_WAIT)
     hurry = Q(deliveries__urgent=True, failures=0)
-    rested = Q(not_before=None) | _reached("not_before", now, 2 * MAX_BACKOFF)
+    rested = Q(not_before=None) | _reached("not_before", now, longest=2 * MAX_BACKOFF)
     channels = Channel.objects.filter(waiting & (rested | hurry), enabled=True)
     return list(channels.order_by().values_list("pk", flat=True).distinct())
 
 
-def _reached(column: str, now: datetime, longest: timedelta) -> Q:
+def _reached(column: str, now: datetime, *, longest: timedelta) -> Q:
     """Filter for rows whose time has come. A time farther away than the longest wait was stored by a clock that was
     ahead, and counts as reached: the channel would stay silent until then (R18).
     """
@@ -79,7 +79,7 @@ def deliver(channel_id: uuid.UUID) -> int:
     now = timezone.now()
     if channel_id not in due(now):
         return 0
-    free = Q(busy_until=None) | _reached("busy_until", now, 2 * CLAIM_DURATION)
+    free = Q(busy_until=None) | _reached("busy_until", now, longest=2 * CLAIM_DURATION)
     if not Channel.objects.filter(free, pk=channel_id, enabled=True).update(busy_until=now + CLAIM_DURATION):
         return 0
     channel = Channel.objects.get(pk=channel_id)
@@ -100,7 +100,7 @@ def _next_message(channel: Channel, now: datetime) -> list[Delivery]:
         # Each mail to people goes to those who have rights over its cluster, so events are not combined.
         most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
         waiting.filter(attempts__gte=F("tries_from") + MAX_ATTEMPTS).update(state=Delivery.State.FAILED)
-        ripe = _reached("next_at", now, LONGEST_WAIT) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
+        ripe = _reached("next_at", now, longest=LONGEST_WAIT) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
         candidates = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
         rows = _last_tried_message(candidates) if channel.kind in KEYED else candidates
         return sorted(
