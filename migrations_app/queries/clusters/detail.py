@@ -15,7 +15,7 @@ from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
-from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
+from migrations_app.queries.fleet.scan_interval import interval_of, is_stale, with_intervals
 from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
@@ -138,7 +138,7 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         snapshot=_snapshot_row(chosen) if chosen else None,
         is_latest=chosen is None or chosen.pk == row.latest_id,
         active=active_scan(cluster_id),
-        stale=bool(chosen and now - chosen.scanned_at > limit),
+        stale=bool(chosen and is_stale(chosen.scanned_at, limit=limit, now=now)),
         identity=identity_detail(row),
     )
 

@@ -10,10 +10,14 @@ from django.utils import timezone
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.clusters.detail import cluster_head
+from migrations_app.queries.feeds.badges import facts_of_fleet
+from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
+from migrations_app.queries.fleet.stale_results import stale_ready
 from migrations_app.samples import fleet
 from migrations_app.use_cases.clusters.registration import Details, register_bundle, register_kubeconfig
 from migrations_app.use_cases.scans import queue
 from migrations_app.use_cases.scans.worker import scan_claimed
+from tests.builders.rows import a_cluster, a_snapshot
 from tests.clients.one_cluster import OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer, Wire
 from tests.use_cases.clusters.eks import KEYS
@@ -62,3 +66,14 @@ def test_a_bundle_is_as_old_as_what_it_holds_and_never_of_tomorrow(days, kept):
     row = scanned(register_bundle(json.dumps(objects).encode(), Details(name="shop", by="ada")))
     wanted = made if kept else timezone.now()
     assert abs(wanted - row.latest.scanned_at) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(("minutes", "stale"), [(5, False), (30, True), (60 * 24 * 400, True)])
+def test_a_result_of_a_time_to_come_is_out_of_date_everywhere(minutes, stale):  # R18
+    now = timezone.now()
+    row = a_cluster("shop")
+    a_snapshot(row, at=now + timedelta(minutes=minutes), verdict="ready")
+    (badge,) = facts_of_fleet(now)
+    (line,) = fleet_page(FleetFilters(), now=now).rows
+    told = (cluster_head(row.pk, now=now).stale, badge.stale, line.stale, stale_ready(FleetFilters(), now=now))
+    assert told == (stale, stale, stale, int(stale))
