@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpRe
 from django.shortcuts import render
 
 API = "/api/"
-PROGRAM_PATHS = (API, "/scim/", "/metrics")
+PROGRAM_PATHS = (API, "/scim/", "/agent/", "/metrics")
 """Paths that programs use. A redirect to https would hide that their token was sent without TLS; SecurityMiddleware
 redirects people.
 """

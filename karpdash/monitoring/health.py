@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from karpdash.monitoring.broker import broker_answers
 from karpdash.monitoring.schema import schema_fit
-from migrations_app.queries.worker_health import queues_without_worker
+from migrations_app.queries.worker_health import WORKED_QUEUES, queues_without_worker
 from migrations_app.use_cases.runtime.disk_space import why_full
 
 _MISFITS = {
@@ -13,6 +13,9 @@ _MISFITS = {
     "ahead": "a newer release has taken away tables or columns that this one needs",
 }
 NEEDED_FOR_PAGES = ("database", "schema")
+BEAT = "beat"
+COMPONENTS = ("schema", "broker", "disk", *(BEAT if name == BEAT else f"worker:{name}" for name in WORKED_QUEUES))
+"""Everything that may be missing while the database answers."""
 
 
 def healthz(_request: HttpRequest) -> HttpResponse:
@@ -53,7 +56,7 @@ def _database() -> dict[str, str]:
 def _queues() -> dict[str, str]:
     silent = queues_without_worker()
     return {
-        queue if queue == "beat" else f"worker:{queue}": "no heartbeat for a minute" for queue in silent
+        queue if queue == BEAT else f"worker:{queue}": "no heartbeat for a minute" for queue in silent
     }  # beat is not a worker
 
 

@@ -1,10 +1,10 @@
 """`/metrics` for Prometheus: computed from the database at each scrape, so that any web process can answer."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args
 
 from django.conf import settings
-from django.db import Error
+from django.db import Error, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -13,11 +13,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from karpdash.monitoring.health import COMPONENTS, missing
 from migrations_app.queries.fleet.metrics import Cell, Duration, FleetNumbers, numbers
 from migrations_app.queries.visibility import ALL, VisibilityScope, permissions_of, visibility_scope
 from migrations_app.readiness.report import Verdict
 from migrations_app.use_cases.accounts.service_tokens import authenticate
 from migrations_app.use_cases.accounts.tokens import TokenUse
+from migrations_app.use_cases.audit.delivery_lag import why_blocked
 from migrations_app.use_cases.runtime.counters import BEYOND, BUCKETS
 
 SCOPE = "metrics"
@@ -40,7 +42,16 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _metrics_response(scope: VisibilityScope) -> HttpResponse:
     with visibility_scope(scope):
-        return HttpResponse(generate_latest(registry(numbers(now=timezone.now()))), content_type=TEXT)
+        fleet = numbers(now=timezone.now())
+        return HttpResponse(generate_latest(registry(fleet, missing_components())), content_type=TEXT)
+
+
+def missing_components() -> Mapping[str, bool]:
+    """Returns each component of karpdash and whether it is missing. Raises django.db.Error."""
+    reasons = missing()
+    if "database" in reasons:
+        raise OperationalError("the database does not answer")
+    return {name: name in reasons for name in COMPONENTS} | {"audit_sink": bool(why_blocked())}
 
 
 def _use(request: HttpRequest) -> TokenUse | HttpResponse:
@@ -55,19 +66,28 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
     return use
 
 
-def registry(fleet: FleetNumbers) -> CollectorRegistry:
+def registry(fleet: FleetNumbers, components: Mapping[str, bool]) -> CollectorRegistry:
     """Returns a registry with these metrics alone, without process metrics."""
     collector_registry = CollectorRegistry(auto_describe=False)
-    collector_registry.register(_FleetCollector(fleet))
+    collector_registry.register(_FleetCollector(fleet, components))
     return collector_registry
 
 
 class _FleetCollector(Collector):
-    def __init__(self, fleet: FleetNumbers) -> None:
-        self._numbers = fleet
+    def __init__(self, fleet: FleetNumbers, components: Mapping[str, bool]) -> None:
+        self._numbers, self._components = fleet, components
 
     def collect(self) -> Iterable[Metric]:
-        return families(self._numbers)
+        yield from families(self._numbers)
+        yield from health_families(self._numbers, self._components)
+
+
+def health_families(fleet: FleetNumbers, components: Mapping[str, bool]) -> Iterator[Metric]:
+    """Returns the metrics about karpdash itself."""
+    yield _filled(_gauge("missing", "Whether that part of karpdash is missing.", "component"), components.items())
+    failing = _gauge("channels_failing", "Channels that did not receive their last message.")
+    failing.add_metric([], float(fleet.channels_failing))
+    yield failing
 
 
 def families(fleet: FleetNumbers) -> Iterator[Metric]:
@@ -85,6 +105,8 @@ def families(fleet: FleetNumbers) -> Iterator[Metric]:
     yield _duration(fleet.duration)
     description = "Time since the last scan that succeeded; without one, since the registration."
     yield _filled(_gauge("scan_age_seconds", description, "cluster"), fleet.ages)
+    description = "Age from which a result is out of date."
+    yield _filled(_gauge("scan_stale_after_seconds", description, "cluster"), fleet.stale_after)
     yield _filled(_counter("scan_errors", "Scans without a result.", "cluster", "class"), fleet.errors)
     description = "Requests to the cluster's API server."
     yield _filled(_counter("apiserver_requests", description, "cluster", "verb", "code"), fleet.requests)

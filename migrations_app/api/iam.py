@@ -30,7 +30,7 @@ from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
-from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy, refuse_repeated_keys
+from migrations_app.iam.policy import MAX_BYTES, IamPolicy, parse_policy
 from migrations_app.iam.requirements.evaluation import (
     CHOSEN,
     NAME_FORMS,
@@ -69,8 +69,8 @@ _NAMED = {
 }
 
 
-class UniqueKeysParser(StrictJsonParser):
-    """Refuses a repeated element: IAM does so, and a parser that kept the last one would judge another document."""
+class PolicyJsonParser(StrictJsonParser):
+    """Refuses what a document of a policy cannot hold: deep nesting, and numbers of thousands of digits."""
 
     def parse(
         self,
@@ -82,10 +82,10 @@ class UniqueKeysParser(StrictJsonParser):
         body = stream.read()
         document = super().parse(io.BytesIO(body), media_type, parser_context)
         try:
-            parse_json(body, pairs=refuse_repeated_keys)
+            parse_json(body)
         except NestedTooDeep:
             raise ParseError("the body is nested too deeply") from None
-        except ValueError as error:  # also for numbers of thousands of digits
+        except ValueError as error:
             raise ParseError(f"the body cannot be used: {error}") from None
         return document
 
@@ -272,7 +272,7 @@ class EvaluationsView(Endpoint):
     operations = {
         "POST": Operation("iam_evaluations_create", body=NewEvaluationSerializer, answer=EvaluationSerializer),
     }
-    parser_classes = [UniqueKeysParser]
+    parser_classes = [PolicyJsonParser]
 
     @idempotent
     def post(self, request: Request) -> Response:

@@ -101,11 +101,18 @@ def _answers(text: bytes, context: str) -> bool:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from migrations_app.queries.fleet.all_clusters import every_cluster
+    from migrations_app.queries.fleet.all_clusters import every_cluster, hidden_samples
 
     rows = tuple(every_cluster(now=datetime.now(UTC)))
     show_rows(rows, output=options.output, head=HEAD, cells=_cells)
+    note_hidden_samples(hidden_samples())
     return Exit.READY
+
+
+def note_hidden_samples(count: int) -> None:
+    """Says on stderr how many sample clusters the list leaves out."""
+    if count:
+        print_note(f"{count} sample {'cluster is' if count == 1 else 'clusters are'} not listed beside other clusters")
 
 
 def verdict_and_age(row: Mapping[str, object], scanned: str) -> tuple[str, str]:

@@ -63,13 +63,10 @@ def _list(_options: argparse.Namespace) -> int:
 
 
 def _grant(options: argparse.Namespace) -> int:
-    from migrations_app.errors import NotFound
-    from migrations_app.queries.accounts.people import group_choices
+    from migrations_app.queries.accounts.people import group_named
     from migrations_app.use_cases.accounts import management
 
-    over = next((key for key, name in group_choices() if name == options.over), None)
-    if options.over and over is None:
-        raise NotFound(f"no group of clusters named {options.over!r}", where="over")
+    over = group_named(options.over) if options.over else None
     management.grant_role(management.RoleGrant(role=options.role, person=options.name, over=over), person=None)
     print_note(f"{options.name} is {options.role} over {options.over or 'every cluster'}")
     return Exit.READY

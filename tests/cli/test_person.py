@@ -37,6 +37,13 @@ def test_roles_and_states_are_listed(capsys):
     assert User.objects.get(username="ben").is_active
 
 
+def test_a_role_is_given_over_any_of_many_groups(capsys, monkeypatch):
+    monkeypatch.setattr("migrations_app.queries.accounts.people.MAX_ACCOUNTS", 1)
+    ClusterGroup.objects.bulk_create([ClusterGroup(name="a"), ClusterGroup(name="z")])
+    main(["person", "create", "ben"])
+    assert main(["person", "grant", "ben", "viewer", "--over", "z"]) == 0
+
+
 def test_a_forgotten_password_is_replaced_and_what_hung_on_it_ends(capsys):
     main(["person", "create", "ada", "--admin"])
     first = capsys.readouterr().out.strip()

@@ -70,6 +70,18 @@ def test_the_list_says_what_the_fleet_page_says(karpdash: Karpdash) -> None:
     ]  # fmt: skip
 
 
+def test_the_list_says_which_samples_it_leaves_out(karpdash: Karpdash) -> None:
+    a_cluster("story", source="sample", environment="sample")
+    alone = karpdash("cluster", "list")
+    assert ("story" in alone.out, alone.err) == (True, "")
+    a_cluster("blue")
+    listed = karpdash("cluster", "list", "-o", "json")
+    assert [row["name"] for row in listed.json] == ["blue"]
+    assert listed.err == "1 sample cluster is not listed beside other clusters\n"
+    a_cluster("other story", source="twin", environment="sample")
+    assert karpdash("cluster", "list").err == "2 sample clusters are not listed beside other clusters\n"
+
+
 def test_the_list_as_json_holds_no_credentials(karpdash: Karpdash, bundle: Bundle) -> None:
     row = added(karpdash, bundle)
     (told,) = karpdash("cluster", "list", "-o", "json").json

@@ -206,6 +206,15 @@ def test_a_list_from_a_server_says_who_does_not_answer_and_what_is_old(shop, ask
     assert asked("cluster", "list")[1].split()[-4:][0::3] == ["unreachable", "stale"]
 
 
+def test_a_list_from_a_server_says_which_samples_it_leaves_out(shop, asked):
+    assert asked("cluster", "list")[2] == ""
+    for name in ("one", "two"):
+        a_cluster(name, source="sample", environment="sample")
+    code, out, err = asked("cluster", "list", "-o", "json")
+    assert (code, [row["name"] for row in json.loads(out)]) == (0, ["shop"])
+    assert err == "2 sample clusters are not listed beside other clusters\n"
+
+
 def test_every_page_of_a_list_is_read(token, asked, monkeypatch):
     monkeypatch.setattr("migrations_app.clients.karpdash_server.PAGE_SIZE", 2)
     for number in range(5):

@@ -86,7 +86,7 @@ def test_pages_are_served_over_tls_only(made):  # T04, T30
     answer, _ = front.plain("/login?next=/x")
     assert (answer.status, answer.headers["Location"]) == (301, f"https://{HOST}/login?next=/x")
 
-    for path in ("/api/v1/clusters", "/metrics"):
+    for path in ("/api/v1/clusters", "/scim/v2/Users", "/agent/v1/poll", "/metrics"):
         answer, _ = front.plain(path)
         assert (answer.status, answer.headers["Location"]) == (403, None)
 

@@ -54,6 +54,11 @@ def test_the_page_names_every_address_of_the_published_schema() -> None:
     assert (len(addresses) > 100, [address for address in addresses if not is_named(address)]) == (True, [])
 
 
+def test_the_page_says_how_many_packages_the_command_line_brings() -> None:
+    locked = re.findall(r"^[\w.-]+==", (DOCS.parent / "locks" / "cli.txt").read_text(), re.M)
+    assert f"{len(locked)} packages, no Django" in (DOCS / "install.md").read_text()
+
+
 @pytest.mark.parametrize("words", commands())
 def test_a_command_of_the_page_works(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

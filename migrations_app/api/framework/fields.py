@@ -3,6 +3,8 @@
 Input is taken exactly as written: unknown fields and values of another type are refused, never converted.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
@@ -18,7 +20,7 @@ from migrations_app.readiness.kubernetes_plan import planned_minor
 
 
 class StrictJsonParser(BaseParser):
-    """Parses strict JSON: no NaN, no unpaired surrogates, no nesting that exhausts the stack."""
+    """Parses strict JSON: no NaN, no unpaired surrogates, no repeated fields, no nesting that exhausts the stack."""
 
     media_type = "application/json"
 
@@ -29,12 +31,23 @@ class StrictJsonParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002 - DRF's signature
     ) -> Any:  # noqa: ANN401 - plain JSON
         """Returns plain JSON. Raises ParseError with the position of the fault."""
+        text = stream.read()
         try:
-            return msgspec.json.decode(stream.read())
+            value = msgspec.json.decode(text)
+            # msgspec keeps the last of repeated fields, and another reader of the same body may keep the first.
+            json.loads(text, object_pairs_hook=_refuse_repeated, parse_int=str, parse_float=str)
         except RecursionError:
             raise ParseError("the body is nested too deeply") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ParseError(f"the body is not JSON: {error}") from None
+        return value
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    """Raises ParseError if a field of an object is given more than once."""
+    if len(dict(pairs)) < len(pairs):
+        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ParseError(f"the field {name[:60]!r} is repeated in one object")
 
 
 class OutputText(serializers.CharField):
@@ -125,6 +138,8 @@ class StrictInteger(serializers.IntegerField):
 
 class StrictSerializer(serializers.Serializer[Any]):
     """A body or query whose unknown fields are errors (T12)."""
+
+    default_error_messages = {"invalid": "Not an object."}
 
     def to_internal_value(self, data: Any) -> Any:  # noqa: ANN401 - whatever the client sent
         if hasattr(data, "keys"):

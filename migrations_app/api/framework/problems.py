@@ -129,7 +129,17 @@ def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[JsonMap]:  # noqa: 
         for below in detail:
             yield from _pointed(below, path)
     else:
-        yield {"pointer": _pointer(path), "detail": str(detail), "code": str(getattr(detail, "code", "invalid"))}
+        code = str(getattr(detail, "code", "invalid"))
+        yield {"pointer": _pointer(path), "detail": _OWN_DETAILS.get(code) or str(detail), "code": code}
+
+
+_OWN_DETAILS = {
+    "invalid_choice": "Not one of the values that the schema lists.",
+    "not_a_dict": "Not an object.",
+    "not_a_list": "Not a list.",
+    "null": "This field may not be null.",
+}
+"""In place of texts of REST framework that name types of Python or repeat the whole value, up to 1 MiB of it."""
 
 
 def _pointer(path: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from django.core import signing
-from django.http import HttpResponseBase
+from django.http import HttpResponseBase, QueryDict
 from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -102,16 +102,20 @@ class Endpoint(APIView):
 
 def query_params(request: Request, shape: type[StrictSerializer]) -> dict[str, Any]:
     """Returns the checked parameters of the query; unknown and repeated ones are a 400. Raises ValidationError."""
-    repeated = {name: ["Given more than once."] for name, values in request.query_params.lists() if len(values) > 1}
-    if repeated:
-        raise ValidationError(repeated, code="repeated")
-    return _validated(shape(data=request.query_params.dict()))
+    return _validated(shape(data=_single_values(request.query_params)))
 
 
 def body_params(request: Request, shape: type[StrictSerializer], *, partial: bool = False) -> dict[str, Any]:
-    """Returns the checked fields of the body; unknown ones are a 400. Raises ValidationError."""
+    """Returns the checked fields of the body; unknown and repeated ones are a 400. Raises ValidationError."""
     data = request.data
-    return _validated(shape(data=data.dict() if hasattr(data, "dict") else data, partial=partial))
+    return _validated(shape(data=_single_values(data) if isinstance(data, QueryDict) else data, partial=partial))
+
+
+def _single_values(sent: QueryDict) -> dict[str, Any]:
+    repeated = {name: ["Given more than once."] for name, values in sent.lists() if len(values) > 1}
+    if repeated:
+        raise ValidationError(repeated, code="repeated")
+    return sent.dict()
 
 
 def _validated(form: StrictSerializer) -> dict[str, Any]:

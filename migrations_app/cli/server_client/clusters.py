@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from migrations_app.cli.cluster import HEAD, verdict_and_age
+from migrations_app.cli.cluster import HEAD, note_hidden_samples, verdict_and_age
 from migrations_app.cli.terminal import Exit, show_rows
 from migrations_app.errors import InvalidInput, NotFound
 
@@ -51,6 +51,8 @@ def _ids_of(server: "KarpdashServer", name: str, *, narrowed: Mapping[str, str] 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
     rows = sorted(server.rows("clusters"), key=lambda row: str(row.get("name", "")))
     show_rows(rows, output=options.output, head=HEAD, cells=_cells)
+    listed = {row["id"] for row in rows}
+    note_hidden_samples(sum(row["id"] not in listed for row in server.rows("clusters", SAMPLES)))
     return Exit.READY
 
 

@@ -1,12 +1,13 @@
 """Accounts, teams and role grants."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from django.contrib.auth.models import Group, User
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Manager, Model, Q, QuerySet
 
 from migrations_app.access import SAMPLE_PEOPLE
 from migrations_app.errors import NotFound
@@ -124,9 +125,24 @@ def grant_page(*, after: str = "", limit: int = MAX_ACCOUNTS) -> Page[GrantRow]:
     return page_of(list(rows[: limit + 1]), limit=limit, row=_row, key=_key)
 
 
-def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
-    """(id, name) of every group of clusters, by name."""
-    return tuple(ClusterGroup.objects.order_by("name").values_list("pk", "name")[:MAX_ACCOUNTS])
+def group_choices(*, chosen: Iterable[uuid.UUID] = ()) -> tuple[tuple[uuid.UUID, str], ...]:
+    """(id, name) of the first MAX_ACCOUNTS groups of clusters by name, and of those that are chosen already: a form
+    that lacks one of them would take it away.
+    """
+    rows = ClusterGroup.objects.order_by("name").values_list("pk", "name")
+    first = tuple(rows[:MAX_ACCOUNTS])
+    beyond = set(chosen) - {key for key, _ in first}
+    return first + (tuple(rows.filter(pk__in=beyond)) if beyond else ())
+
+
+def unoffered_groups(offered: int) -> int:
+    """How many groups of clusters a form with that many choices leaves out."""
+    return max(0, ClusterGroup.objects.count() - offered)
+
+
+def group_named(name: str) -> uuid.UUID:
+    """The id of the group of clusters of that name. Raises NotFound."""
+    return _found(ClusterGroup.objects, name, why=f"no group of clusters named {name!r}", column="name").pk
 
 
 def _people() -> QuerySet[User]:
@@ -141,8 +157,8 @@ def _grants() -> QuerySet[Grant]:
     return Grant.objects.filter(person__service=None).select_related("person", "team", "over")
 
 
-def _found(rows: QuerySet[Row], key: object, *, why: str) -> Row:
-    row = rows.filter(pk=key).first()
+def _found(rows: "QuerySet[Row] | Manager[Row]", key: object, *, why: str, column: str = "pk") -> Row:
+    row = rows.filter(**{column: key}).first()
     if row is None:
         raise NotFound(why)
     return row

@@ -1,7 +1,7 @@
 """One cluster: its header, its active scan, one of its snapshots, and the list of its snapshots."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -15,15 +15,17 @@ from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
-from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
+from migrations_app.queries.fleet.scan_interval import interval_of, is_stale, with_intervals
 from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
+from migrations_app.queries.worker_health import queues_without_worker
 from migrations_app.readiness.kubernetes_plan import with_planned
 from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waivers import apply, from_stored
 
 ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
+SCAN_QUEUES = ("probe", "scan")
 PAGE_SIZE = 50
 SPARKLINE_POINTS = 60
 
@@ -53,7 +55,9 @@ class SnapshotRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanRow:
-    """One scan. `parts_done` and `parts_total` are 0 until the first part is read."""
+    """One scan. `parts_done` and `parts_total` are 0 until the first part is read. `unserved` are the queues without a
+    worker while it waits for one.
+    """
 
     id: uuid.UUID
     state: str
@@ -68,6 +72,7 @@ class ScanRow:
     error_code: str
     error_detail: str
     only_check: str
+    unserved: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +138,7 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         snapshot=_snapshot_row(chosen) if chosen else None,
         is_latest=chosen is None or chosen.pk == row.latest_id,
         active=active_scan(cluster_id),
-        stale=bool(chosen and now - chosen.scanned_at > limit),
+        stale=bool(chosen and is_stale(chosen.scanned_at, limit=limit, now=now)),
         identity=identity_detail(row),
     )
 
@@ -141,7 +146,12 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
 def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
     """The queued or running scan; None if there is none. There is never more than one."""
     row = Scan.objects.filter(cluster_id=cluster_id, state__in=ACTIVE).first()
-    return _scan_row(row) if row else None
+    if row is None:
+        return None
+    found = _scan_row(row)
+    if row.state != Scan.State.QUEUED:
+        return found
+    return replace(found, unserved=tuple(queue for queue in queues_without_worker() if queue in SCAN_QUEUES))
 
 
 def report_of(snapshot_id: uuid.UUID, *, kubernetes: str = "") -> Report:
@@ -227,4 +237,5 @@ def _scan_row(row: Scan) -> ScanRow:
         parts_done=int(progress.get("parts_done") or 0),
         parts_total=int(progress.get("parts_total") or 0),
         now=str(progress.get("now") or ""),
+        unserved=(),
     )

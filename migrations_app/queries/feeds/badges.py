@@ -6,7 +6,7 @@ from typing import Any
 
 from migrations_app.queries.clusters.detail import cluster_head
 from migrations_app.queries.fleet.clusters import BUCKETS, FleetFilters, matching_rows, stale_after
-from migrations_app.queries.fleet.scan_interval import interval_of
+from migrations_app.queries.fleet.scan_interval import interval_of, is_stale
 from migrations_app.readiness.outputs.badge import BadgeFacts
 
 
@@ -40,7 +40,7 @@ def _facts(row: Any, *, now: datetime) -> BadgeFacts:  # noqa: ANN401 - a Cluste
         next_hop=seen.next_hop if seen else "",
         blockers=seen.blockers if seen else 0,
         complete=seen.complete if seen else False,
-        stale=bool(seen and now - seen.scanned_at > limit),
+        stale=bool(seen and is_stale(seen.scanned_at, limit=limit, now=now)),
         unreachable=BUCKETS[row.bucket] == "unreachable",
         no_karpenter=bool(seen and seen.stage == "no_karpenter"),
         scanned_at=seen.scanned_at if seen else None,

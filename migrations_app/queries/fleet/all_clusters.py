@@ -7,6 +7,7 @@ from datetime import datetime
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.clusters import FleetFilters, FleetRow, fleet_page
+from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.visibility import visible_clusters
 
 CHUNK = 500
@@ -24,6 +25,11 @@ def live_clusters() -> int:
     """The number of registered clusters that karpdash connects to over a network."""
     unconnected = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
     return Cluster.objects.exclude(source__in=unconnected).count()
+
+
+def hidden_samples() -> int:
+    """The number of sample clusters that lists leave out, since there is another cluster."""
+    return visible_clusters().exclude(counting_clusters()).count()
 
 
 def named_clusters(words: str, *, limit: int) -> tuple[tuple[uuid.UUID, str, str], ...]:

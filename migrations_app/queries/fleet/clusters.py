@@ -31,7 +31,7 @@ from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT, counting_
 from migrations_app.queries.fleet.failing_clusters import BLOCKS, failing_clusters
 from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
-from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
+from migrations_app.queries.fleet.scan_interval import interval_of, is_stale, with_intervals
 from migrations_app.queries.pagination import SortKey
 from migrations_app.queries.visibility import visible_clusters
 
@@ -370,7 +370,7 @@ def _row(cluster: Any, filters: FleetFilters, *, now: datetime) -> FleetRow:  # 
         nodes_total=latest.nodes_total if latest else 0,
         complete=latest.complete if latest else True,
         scanned_at=latest.scanned_at if latest else None,
-        stale=bool(latest and now - latest.scanned_at > limit),
+        stale=bool(latest and is_stale(latest.scanned_at, limit=limit, now=now)),
         active=cluster.active,
         failures=cluster.failures,
         failing_since=cluster.failing_since,

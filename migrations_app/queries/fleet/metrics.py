@@ -1,4 +1,4 @@
-"""The values for a Prometheus scrape, in four queries for any size of the fleet."""
+"""The values for a Prometheus scrape, in five queries for any size of the fleet."""
 
 import uuid
 from collections.abc import Mapping
@@ -10,8 +10,11 @@ from django.db.models import Count
 from django.db.models.functions import Coalesce
 
 from migrations_app.models.monitoring import Tally
+from migrations_app.models.notification import Channel
 from migrations_app.models.rollout import Rollout
+from migrations_app.queries.fleet.clusters import stale_after
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
+from migrations_app.queries.fleet.scan_interval import OF_GROUPS, applied_interval, with_intervals
 from migrations_app.queries.fleet.waivers import waiver_states
 from migrations_app.queries.visibility import visible_clusters
 
@@ -30,13 +33,15 @@ class Duration:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetNumbers:
     """The values of all metrics. The first label is the cluster's name. `ages` are in seconds since the last success;
-    of a cluster that never answered, since its registration."""
+    of a cluster that never answered, since its registration. `stale_after` is the age, in seconds, from which a result
+    is out of date."""
 
     verdicts: tuple[Cell, ...] = ()
     checks: tuple[Cell, ...] = ()
     objects: tuple[Cell, ...] = ()
     legacy_nodes: tuple[Cell, ...] = ()
     ages: tuple[Cell, ...] = ()
+    stale_after: tuple[Cell, ...] = ()
     errors: tuple[Cell, ...] = ()
     requests: tuple[Cell, ...] = ()
     forecasts: tuple[Cell, ...] = ()
@@ -44,15 +49,17 @@ class FleetNumbers:
     waivers: tuple[Cell, ...] = ()
     """Only by state: a label for the cluster would make a series for each cluster."""
     duration: Duration = Duration()
+    channels_failing: int = 0
 
 
 def numbers(*, now: datetime) -> FleetNumbers:
     """All numbers for monitoring."""
     clusters = visible_clusters().filter(counting_clusters())
     since = Coalesce("last_success_at", "created_at")
-    rows = list(clusters.annotate(since=since).values_list("pk", "name", "since", "gauges__body").order_by("name"))
-    names = {key: name for key, name, _, _ in rows}
-    measured = [(name, body) for _, name, _, body in rows if isinstance(body, dict)]
+    columns = ("pk", "name", "since", "gauges__body", "interval_seconds", OF_GROUPS)
+    rows = list(with_intervals(clusters).annotate(since=since).values_list(*columns).order_by("name"))
+    names = {key: name for key, name, *_ in rows}
+    measured = [(name, body) for _, name, _, body, *_ in rows if isinstance(body, dict)]
     tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))
     by_name = {str(key): name for key, name in names.items()}
     counted = [(by_name[subject], *rest) for subject, *rest in tallies if subject in by_name]
@@ -61,7 +68,11 @@ def numbers(*, now: datetime) -> FleetNumbers:
         checks=tuple((name, *cell) for name, body in measured for cell in body.get("checks", ())),
         objects=tuple((name, *cell) for name, body in measured for cell in body.get("objects", ())),
         legacy_nodes=tuple((name, count) for name, body in measured if (count := body.get("legacy_nodes")) is not None),
-        ages=tuple((name, (now - since).total_seconds()) for _, name, since, _ in rows),
+        ages=tuple((name, (now - since).total_seconds()) for _, name, since, *_ in rows),
+        stale_after=tuple(
+            (name, stale_after(applied_interval(own, of_groups)).total_seconds())
+            for _, name, _, _, own, of_groups in rows
+        ),
         errors=tuple((name, first, count) for name, kind, first, _, count in counted if kind == "error"),
         requests=tuple(
             (name, first, second, count) for name, kind, first, second, count in counted if kind == "request"
@@ -72,6 +83,7 @@ def numbers(*, now: datetime) -> FleetNumbers:
         rollouts=_rollouts(names),
         waivers=tuple(waiver_states(now).items()),
         duration=_duration(tallies),
+        channels_failing=Channel.objects.filter(enabled=True, failures__gt=0).count(),
     )
 
 

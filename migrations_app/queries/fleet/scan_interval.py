@@ -10,6 +10,8 @@ from django.db.models import Max, Min, OuterRef, Q, QuerySet, Subquery
 from migrations_app.models.cluster import Cluster, ClusterGroup
 
 OF_GROUPS = "of_groups"
+CLOCK_TOLERANCE = timedelta(minutes=10)
+"""The clocks of two machines of karpdash may differ by as much."""
 
 
 def interval_of(cluster: Cluster) -> int:
@@ -19,8 +21,12 @@ def interval_of(cluster: Cluster) -> int:
     if cluster.interval_seconds:
         return cluster.interval_seconds
     columns = vars(cluster)
-    of_groups = columns[OF_GROUPS] if OF_GROUPS in columns else _shortest(cluster.pk)
-    return of_groups or int(settings.ENV.scan_interval)
+    return applied_interval(None, columns[OF_GROUPS] if OF_GROUPS in columns else _shortest(cluster.pk))
+
+
+def applied_interval(own: int | None, of_groups: int | None) -> int:
+    """As `interval_of`, from the interval of the cluster itself and the shortest of its groups."""
+    return own or of_groups or int(settings.ENV.scan_interval)
 
 
 def with_intervals(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
@@ -45,6 +51,13 @@ def farthest_slot(*, now: datetime) -> datetime:
     own = Cluster.objects.aggregate(most=Max("interval_seconds"))["most"]
     of_groups = _timed().aggregate(most=Max("interval_seconds"))["most"]
     return now + timedelta(seconds=1.5 * max(own or 0, of_groups or 0, int(settings.ENV.scan_interval)))
+
+
+def is_stale(scanned_at: datetime, *, limit: timedelta, now: datetime) -> bool:
+    """Whether a result of that time is out of date: older than the limit, or of a time to come. The latter was stored
+    by a worker whose clock was ahead, and its real age is not known.
+    """
+    return not -CLOCK_TOLERANCE <= now - scanned_at <= limit
 
 
 def scanned_on_schedule() -> Q:

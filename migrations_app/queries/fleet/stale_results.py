@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from migrations_app.queries.fleet.clusters import FleetFilters, matching_clusters, stale_after
-from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
+from migrations_app.queries.fleet.scan_interval import interval_of, is_stale, with_intervals
 
 READY = ("ready", "ready_with_warnings")
 
@@ -17,4 +17,4 @@ def stale_ready(filters: FleetFilters, *, now: datetime) -> int:
     rows = with_intervals(matching_clusters(everywhere, now=now)).order_by("pk")
     columns = rows.only("interval_seconds", "latest__scanned_at").select_related("latest")
     limits = ((cluster.latest.scanned_at, stale_after(interval_of(cluster))) for cluster in columns if cluster.latest)
-    return sum(now - scanned_at > limit for scanned_at, limit in limits)
+    return sum(is_stale(scanned_at, limit=limit, now=now) for scanned_at, limit in limits)

@@ -9,7 +9,6 @@ from django.db.models import Q, QuerySet
 from msgspec import Meta
 
 from migrations_app.errors import NotFound
-from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries import pagination
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
@@ -93,11 +92,6 @@ def channel_row(channel_id: uuid.UUID) -> ChannelRow:
     if row is None:
         raise NotFound("no such channel")
     return _channel(row)
-
-
-def group_names() -> tuple[GroupName, ...]:
-    """All groups of clusters, by name."""
-    return tuple(GroupName(id=key, name=name) for key, name in ClusterGroup.objects.values_list("pk", "name")[:1000])
 
 
 def delivery_row(delivery_id: uuid.UUID) -> DeliveryRow:

@@ -9,6 +9,7 @@ from django.db.models import DateTimeField, Value
 from django.db.models.functions import Coalesce
 
 from migrations_app.errors import NotFound
+from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.scan import Scan
 from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
 from migrations_app.queries.pagination import Page
@@ -101,12 +102,15 @@ def scan_page(cluster_id: uuid.UUID, *, after: str, limit: int, ordering: str = 
 
 def _row(row: Scan) -> ScanAttempt:
     progress = row.progress if isinstance(row.progress, dict) else {}
+    total = int(progress.get("parts_total") or 0)
+    # Progress is stored once a second: of a scan that has ended it may lack the last parts, or all of them.
+    total = total or len(PART_NAMES) if row.snapshot_id else total
     return from_row(
         ScanAttempt,
         row,
         cluster=row.cluster_id,
-        parts_done=int(progress.get("parts_done") or 0),
-        parts_total=int(progress.get("parts_total") or 0),
+        parts_done=total if row.snapshot_id else int(progress.get("parts_done") or 0),
+        parts_total=total,
         snapshot=row.snapshot_id,
         check_answer=_answer(row),
     )

@@ -27,6 +27,7 @@ from migrations_app.queries.campaigns.agreement import approvals_by_cluster
 from migrations_app.queries.clusters.detail import report_of
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
+from migrations_app.queries.fleet.scan_interval import is_stale
 from migrations_app.queries.rollouts.policies import campaigns_may_destroy, policy_of
 from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.use_cases.audit.log import WORKER
@@ -143,7 +144,7 @@ def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
         return "other_cluster"
     if cluster.failures >= UNREACHABLE_AFTER:
         return "unreachable"
-    if timezone.now() - cluster.latest.scanned_at > MAX_SCAN_AGE:
+    if is_stale(cluster.latest.scanned_at, limit=MAX_SCAN_AGE, now=timezone.now()):
         return "scan_old"
     every = registrations_of(cluster.pk)
     if _is_claimed(every, campaign=member.campaign):

@@ -29,7 +29,7 @@ from migrations_app.queries.visibility import permissions_of, rights_over
 from migrations_app.readiness.notification_events import EventFacts, headline, severity_of, text_of
 from migrations_app.redaction import redacted_tree
 from migrations_app.use_cases.notifications.channels import unsealed_channel
-from migrations_app.use_cases.notifications.routing import BATCH_DELAY
+from migrations_app.use_cases.notifications.routing import BATCH_DELAY, LONGEST_HOLD
 from migrations_app.use_cases.runtime.connections import network_policy
 
 log = logging.getLogger(__name__)
@@ -42,6 +42,7 @@ longer.
 BATCH = 1000
 MAX_ATTEMPTS = 24
 FIRST_BACKOFF, MAX_BACKOFF = timedelta(minutes=1), timedelta(hours=1)
+LONGEST_WAIT = LONGEST_HOLD + MAX_BACKOFF
 MAX_LOGGED_ATTEMPTS = 30
 UNKNOWN = "no_outcome"
 """Code in the log for an attempt whose outcome was never recorded."""
@@ -52,11 +53,18 @@ MAILED = frozenset({Channel.Kind.EMAIL, Channel.Kind.PEOPLE})
 
 def due(now: datetime) -> list[uuid.UUID]:
     """Ids of the channels that have something to send and are not in a pause."""
-    waiting = Q(deliveries__state=Delivery.State.WAITING, deliveries__next_at__lte=now)
+    waiting = Q(deliveries__state=Delivery.State.WAITING) & _reached("deliveries__next_at", now, longest=LONGEST_WAIT)
     hurry = Q(deliveries__urgent=True, failures=0)
-    rested = Q(not_before=None) | Q(not_before__lte=now)
+    rested = Q(not_before=None) | _reached("not_before", now, longest=2 * MAX_BACKOFF)
     channels = Channel.objects.filter(waiting & (rested | hurry), enabled=True)
     return list(channels.order_by().values_list("pk", flat=True).distinct())
+
+
+def _reached(column: str, now: datetime, *, longest: timedelta) -> Q:
+    """Filter for rows whose time has come. A time farther away than the longest wait was stored by a clock that was
+    ahead, and counts as reached: the channel would stay silent until then (R18).
+    """
+    return Q(**{f"{column}__lte": now}) | Q(**{f"{column}__gt": now + longest})
 
 
 def deliver(channel_id: uuid.UUID) -> int:
@@ -71,7 +79,7 @@ def deliver(channel_id: uuid.UUID) -> int:
     now = timezone.now()
     if channel_id not in due(now):
         return 0
-    free = Q(busy_until=None) | Q(busy_until__lt=now)
+    free = Q(busy_until=None) | _reached("busy_until", now, longest=2 * CLAIM_DURATION)
     if not Channel.objects.filter(free, pk=channel_id, enabled=True).update(busy_until=now + CLAIM_DURATION):
         return 0
     channel = Channel.objects.get(pk=channel_id)
@@ -92,7 +100,7 @@ def _next_message(channel: Channel, now: datetime) -> list[Delivery]:
         # Each mail to people goes to those who have rights over its cluster, so events are not combined.
         most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
         waiting.filter(attempts__gte=F("tries_from") + MAX_ATTEMPTS).update(state=Delivery.State.FAILED)
-        ripe = Q(next_at__lte=now) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
+        ripe = _reached("next_at", now, longest=LONGEST_WAIT) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
         candidates = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
         rows = _last_tried_message(candidates) if channel.kind in KEYED else candidates
         return sorted(

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from migrations_app.clients.agents.agent_round_tripper import NO_CONNECTION
+from migrations_app.clients.kubernetes.reader import LiveApi
 from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
 from migrations_app.inventory.inventory import PART_NAMES
@@ -32,6 +33,7 @@ from migrations_app.use_cases.scans.store import ScanExtras, objects_of
 log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 1.0
 """Seconds between two renewals of the lease; the page shows the progress that each of them stores."""
+SECOND_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def scan_claimed(claim: ScanClaim) -> None:
@@ -83,7 +85,8 @@ def _collect(cluster: Cluster, heartbeat: "_ScanHeartbeat", *, deadline: float) 
     """
     with connect(cluster) as api:
         try:
-            api.get("/version")
+            if isinstance(api, LiveApi):
+                api.get("/version")
             answering_cluster = answering(api)
             refuse_other(cluster, answering_cluster)
             memory = memory_of(cluster, api, answering_cluster=answering_cluster, now=timezone.now())
@@ -131,11 +134,15 @@ def _evaluate(collected: CollectResult, target: str) -> ScanResult:
 
 
 def _with_scan_time(scanned: ScanResult, cluster: Cluster) -> ScanResult:
-    """Gives the report of a sample cluster the time of the scan: sample clusters are evaluated at a fixed time."""
-    if cluster.source != Cluster.Source.SAMPLE:
+    """Gives the report the time of the scan by our own clock. Ages of objects are judged by the API server's clock, but
+    with a clock that is ahead the result would never be out of date. A bundle keeps its time, if that is past, and a
+    twin the time that it plays.
+    """
+    if cluster.source == Cluster.Source.TWIN:
         return scanned
-    now = timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, scanned_at=now))
+    now = timezone.now().strftime(SECOND_FORMAT)
+    at = min(scanned.report.scanned_at, now) if cluster.source == Cluster.Source.BUNDLE else now
+    return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, scanned_at=at))
 
 
 class _ScanHeartbeat:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from migrations_app.access import ROLES, Person
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
-from migrations_app.queries.accounts.people import accounts, grant_page, group_choices, teams
+from migrations_app.queries.accounts.people import accounts, grant_page, group_choices, teams, unoffered_groups
 from migrations_app.texts import text as _
 from migrations_app.use_cases.accounts import management
 from migrations_app.use_cases.accounts.management import RoleGrant
@@ -51,12 +51,14 @@ def change(request: HttpRequest) -> HttpResponse:
 def _page(
     request: HttpRequest, *, refused: KarpdashError | None = None, password: str = "", status: int = 200
 ) -> HttpResponse:
+    groups = group_choices()
     context = {
         "section": "people",
         "accounts": accounts(),
         "teams": teams(),
         "grants": grant_page().rows,
-        "groups": group_choices(),
+        "groups": groups,
+        "unoffered_groups": unoffered_groups(len(groups)),
         "roles": tuple(ROLES),
         "refused": refused,
         "password": password,

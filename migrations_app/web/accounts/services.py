@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.access import PROGRAM_ROLES, Person
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, NotFound, PermissionDenied
-from migrations_app.queries.accounts.people import group_choices
+from migrations_app.queries.accounts.people import group_choices, unoffered_groups
 from migrations_app.queries.accounts.services import (
     ServiceRow,
     service_of,
@@ -46,7 +46,8 @@ def all_services(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, _("The service account is created. It needs a token next."))
             return redirect("service", service_id)
-    context = {"section": "services", "rows": service_page(after="", limit=MAX_SERVICES).rows, "refused": refused}
+    found = service_page(after="", limit=MAX_SERVICES)
+    context = {"section": "services", "rows": found.rows, "is_cut": bool(found.next_cursor), "refused": refused}
     context |= _choices(request.POST if refused else None, None)
     return render(request, "accounts/services.html", context, status=_status(refused))
 
@@ -89,10 +90,12 @@ def _page(
     secret: ServiceSecret | None = None,
 ) -> HttpResponse:
     row = service_of(service_id)
+    tokens = service_token_page(service_id, after="", limit=MAX_SERVICES)
     context = {
         "section": "services",
         "row": row,
-        "tokens": service_token_page(service_id, after="", limit=MAX_SERVICES).rows,
+        "tokens": tokens.rows,
+        "is_cut": bool(tokens.next_cursor),
         "longest": LONGEST_SERVICE_DAYS,
         "endless": ENDLESS_SCOPES,
         "refused": refused,
@@ -114,11 +117,13 @@ def _choices(form: QueryDict | None, row: ServiceRow | None) -> dict[str, Any]:
     scopes = set(form.getlist("scopes")) if form else set(row.scopes) if row else {"read"}
     role = form.get("role", "") if form else row.role if row else "viewer"
     everywhere = form.get("over") == "everywhere" if form else row is not None and row.everywhere
+    offered = group_choices(chosen=uuids_in(groups))
     return {
         "everywhere": everywhere,
         "roles": [(option, option == role) for option in PROGRAM_ROLES],
         "scope_choices": [(option, option in scopes) for option in SCOPES],
-        "group_choices": [(str(key), name, str(key) in groups) for key, name in group_choices()],
+        "group_choices": [(str(key), name, str(key) in groups) for key, name in offered],
+        "unoffered_groups": unoffered_groups(len(offered)),
         "networks": form.get("networks", "") if form else "\n".join(row.networks) if row else "",
         "purpose": form.get("purpose", "") if form else row.purpose if row else "",
         "name": form.get("name", "") if form else "",

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from migrations_app.errors import Conflict, InvalidInput
+from migrations_app.queries.accounts.people import group_choices, unoffered_groups
 from migrations_app.queries.notifications.channels import (
     STATES,
     ChannelRow,
@@ -20,14 +21,13 @@ from migrations_app.queries.notifications.channels import (
     all_channels,
     channel_row,
     delivery_page,
-    group_names,
 )
 from migrations_app.readiness.notification_events import TITLES
 from migrations_app.tasks import enqueue_channel
 from migrations_app.texts import text as _
 from migrations_app.use_cases.notifications import channels
 from migrations_app.use_cases.notifications.channels import ChannelSettings, ChannelUpdate
-from migrations_app.web.access import require_right
+from migrations_app.web.access import require_right, uuids_in
 from migrations_app.web.forms import WriteOnlyTextarea
 
 KINDS = (
@@ -66,8 +66,10 @@ class ChannelForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
         super().__init__(*args, **kwargs)
-        chosen = self.fields["groups"]
-        chosen.choices = [(str(group.id), group.name) for group in group_names()]  # type: ignore[attr-defined]  # a field of choices
+        chosen = uuids_in(map(str, self.initial.get("groups", ())))
+        offered = group_choices(chosen=chosen)
+        self.fields["groups"].choices = [(str(key), name) for key, name in offered]  # type: ignore[attr-defined]  # a field of choices
+        self.unoffered_groups = unoffered_groups(len(offered))
 
     def list_values(self) -> dict[str, Any]:
         """Returns events and groups as the use cases expect them."""

@@ -55,6 +55,55 @@ def test_a_parameter_that_is_given_twice_is_refused(api: Tool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b'{"name": "a", "name": "a"}', "name"),
+        (b'{"name": "a", "n\\u0061me": "b"}', "name"),
+        (b'{"labels": {"team": "shop"}, "labels": {}}', "labels"),
+        (b'{"clusters": [{"id": 1, "x\\n": 2, "x\\n": 3}]}', "x\\n"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/v1/clusters/batch-labels", "/api/v1/tokens"])
+def test_a_field_of_a_body_that_is_given_twice_is_refused(  # T12
+    api: Tool, client: Client, path: str, content: bytes, name: str
+) -> None:
+    headers = {"Authorization": f"Bearer {api.secret}"}
+    said = client.post(path, content, content_type="application/json", headers=headers)
+    problem = json.loads(said.content)
+    assert (said.status_code, problem["code"], problem["detail"]) == (
+        400, "malformed", f"the field '{name}' is repeated in one object",
+    )  # fmt: skip
+
+
+def test_a_field_of_a_form_that_is_given_twice_is_refused(api: Tool) -> None:
+    said = api.upload("clusters", {"name": ["a", "b"], "bundle": io.BytesIO(b"{}")})
+    assert (said.status_code, said.json()["errors"]) == (
+        400, [{"pointer": "#/name", "detail": "Given more than once.", "code": "repeated"}],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "pointer", "detail"),
+    [
+        ("clusters/batch-labels", [], "#", "Not an object."),
+        ("clusters/batch-labels", None, "#", "This field may not be null."),
+        ("clusters/batch-labels", {"labels": {"a": "b"}, "clusters": "x"}, "#/clusters", "Not a list."),
+        ("clusters/batch-labels", {"labels": ["x"], "clusters": [str(uuid.uuid4())]}, "#/labels", "Not an object."),
+        ("clusters", {"name": "x", "source": ["y"]}, "#/source", "Not one of the values that the schema lists."),
+        ("clusters", {"name": "x", "source": "y" * 10**6}, "#/source", "Not one of the values that the schema lists."),
+    ],
+)  # fmt: skip
+def test_a_problem_names_no_type_of_python_and_repeats_no_value(
+    api: Tool, path: str, body: object, pointer: str, detail: str
+) -> None:
+    content = json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {api.secret}"}
+    said = Client().post(f"/api/v1/{path}", content, content_type="application/json", headers=headers)
+    told = [(error["pointer"], error["detail"]) for error in said.json()["errors"]]
+    assert (said.status_code, told) == (400, [(pointer, detail)])
+
+
+@pytest.mark.parametrize(
     "query", ["limit=0", "limit=501", "limit=x", "stage=none", "q=%00", "cursor=abc", "cursor=a:b"]
 )
 def test_a_parameter_out_of_bounds_is_refused(api: Tool, query: str) -> None:

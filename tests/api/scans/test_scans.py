@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from tests.api.conftest import Tool, scan
@@ -33,6 +34,14 @@ def test_a_scan_that_is_done_names_its_snapshot(api: Tool, blue: Cluster) -> Non
     told = api("GET", f"scans/{scan(blue)}").json()
     blue.refresh_from_db()
     assert (told["state"], told["snapshot"], told["error_code"]) == ("done", str(blue.latest_id), "")
+
+
+@pytest.mark.parametrize("stored", [{}, {"parts_done": 3, "parts_total": 40, "now": "pods"}])
+def test_a_scan_that_is_done_has_read_every_part(api: Tool, blue: Cluster, stored: dict[str, Any]) -> None:
+    done = scan(blue)
+    Scan.objects.update(progress=stored)
+    told = api("GET", f"scans/{done}").json()
+    assert told["parts_done"] == told["parts_total"] == stored.get("parts_total", len(PART_NAMES))
 
 
 def test_a_scan_that_failed_says_why(api: Tool, db: None) -> None:

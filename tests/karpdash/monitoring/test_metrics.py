@@ -9,9 +9,10 @@ from django.db import OperationalError
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from karpdash.monitoring import metrics
-from migrations_app.models.cluster import Cluster
-from migrations_app.models.monitoring import Gauges
+from karpdash.monitoring import health, metrics
+from migrations_app.models.cluster import Cluster, ClusterGroup
+from migrations_app.models.monitoring import Gauges, ProcessHeartbeat
+from migrations_app.models.notification import Channel
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.fleet.metrics import Duration, FleetNumbers, numbers
 from migrations_app.use_cases.accounts import tokens
@@ -27,6 +28,9 @@ NAMES = {
     "karpdash_legacy_nodes",
     "karpdash_scan_duration_seconds",
     "karpdash_scan_age_seconds",
+    "karpdash_scan_stale_after_seconds",
+    "karpdash_missing",
+    "karpdash_channels_failing",
     "karpdash_scan_errors",
     "karpdash_apiserver_requests",
     "karpdash_rehearsal_forecasts",
@@ -97,6 +101,39 @@ def test_a_cluster_that_never_answered_has_an_age(client, open_to_all):
     assert 4 * 3600 <= told(client)["karpdash_scan_age_seconds", "dead"] < 4 * 3600 + 60
 
 
+def test_a_result_is_out_of_date_by_the_interval_of_its_cluster(client, open_to_all, settings):
+    a_cluster("own", interval_seconds=900)
+    ClusterGroup.objects.create(name="daily", interval_seconds=86_400).clusters.add(a_cluster("grouped"))
+    a_cluster("usual")
+    limits = {name: told(client)["karpdash_scan_stale_after_seconds", name] for name in ("own", "grouped", "usual")}
+    assert limits == {"own": 2_700, "grouped": 259_200, "usual": 10_800}
+    settings.ENV = dataclasses.replace(settings.ENV, scan_interval=0)
+    assert told(client)["karpdash_scan_stale_after_seconds", "usual"] == 86_400
+
+
+def test_parts_of_karpdash_that_are_missing(client, open_to_all, monkeypatch):
+    monkeypatch.setattr("karpdash.monitoring.health.broker_answers", lambda: True)
+    found = told(client)
+    missing = {name for key, value in found.items() if key[0] == "karpdash_missing" and value for name in key[1:]}
+    assert missing == {"worker:probe", "worker:scan", "worker:action", "worker:upkeep", "beat"}
+    assert {key[1] for key in found if key[0] == "karpdash_missing"} == {*health.COMPONENTS, "audit_sink"}
+    ProcessHeartbeat.objects.create(name="w", lanes="probe,scan,action,upkeep,beat", seen_at=timezone.now())
+    monkeypatch.setattr(metrics, "why_blocked", lambda: "the sink is 2000 events behind")
+    monkeypatch.setattr("karpdash.monitoring.health.broker_answers", lambda: False)
+    found = told(client)
+    missing = {name for key, value in found.items() if key[0] == "karpdash_missing" and value for name in key[1:]}
+    assert missing == {"broker", "audit_sink"}
+
+
+def test_channels_that_fail(client, open_to_all):
+    for number, enabled in ((0, True), (3, True), (5, False)):
+        Channel.objects.create(
+            name=f"c{number}", kind="slack", place="x", made_by_name="x", made_at=timezone.now(), failures=number,
+            enabled=enabled,
+        )  # fmt: skip
+    assert told(client)["karpdash_channels_failing",] == 1
+
+
 def test_the_verdicts_of_a_hop_add_up_to_one(client, open_to_all):
     measured()
     found = told(client)
@@ -136,7 +173,7 @@ def test_a_name_with_quotes_and_lines_stays_one_label(client, open_to_all):
 def test_the_number_of_queries_does_not_grow(client, open_to_all, size, django_assert_num_queries):
     for index in range(size):
         counters.add_error(measured(f"c{index}").pk, "timeout")
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(9):
         assert client.get("/metrics").status_code == 200
 
 

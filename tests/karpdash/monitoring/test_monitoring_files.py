@@ -7,7 +7,7 @@ import promql_parser
 import pytest
 import yaml
 
-from karpdash.monitoring.metrics import VERDICTS, families
+from karpdash.monitoring.metrics import VERDICTS, families, health_families
 from migrations_app.actions.states import STATES
 from migrations_app.queries.fleet.metrics import FleetNumbers
 from tests.house.measures import ROOT
@@ -31,7 +31,7 @@ VALUES = {"verdict": set(VERDICTS), "state": set(STATES) | WAIVERS, "status": ST
 def names():
     """Each sample name with its labels."""
     found = {}
-    for family in families(FleetNumbers()):
+    for family in (*families(FleetNumbers()), *health_families(FleetNumbers(), {})):
         labels = set(family._labelnames)
         if family.type == "histogram":
             found |= {f"{family.name}_{end}": labels for end in ("count", "sum")}
@@ -98,7 +98,8 @@ def test_brackets_and_quotes_are_closed(where, expression):
 def test_the_situations_that_somebody_should_know_of():
     assert {rule["alert"] for rule in RULES} == {
         "KarpdashScanStale", "KarpdashScanFailing", "KarpdashVerdictWorse", "KarpdashRolloutPaused",
-        "KarpdashNewLegacyNode", "KarpdashSilent", "KarpdashWaiverEnding",
+        "KarpdashNewLegacyNode", "KarpdashSilent", "KarpdashWaiverEnding", "KarpdashPartMissing",
+        "KarpdashChannelFailing",
     }  # fmt: skip
 
 
@@ -120,7 +121,7 @@ def test_the_panels_fit_beside_each_other():
         assert (cells & taken, max(x for x, _ in cells) < 24) == (set(), True)
         taken |= cells
     ids = [panel["id"] for panel in BOARD["panels"]]
-    assert (len(ids), len(set(ids))) == (15, 15)
+    assert (len(ids), len(set(ids))) == (17, 17)
 
 
 def test_legends_name_labels_that_the_expression_leaves():

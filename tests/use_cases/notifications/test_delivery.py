@@ -66,6 +66,28 @@ def test_a_signed_batch_of_cloud_events_arrives_and_the_example_verifies_it(rece
     assert [is_ours({}, body, secret), is_ours(headers | {"Karpdash-Signature": "v1=ü"}, body, secret)] == [False] * 2
 
 
+@pytest.mark.parametrize(
+    ("columns", "row", "sent"),
+    [
+        ({"not_before": timedelta(days=2)}, {}, 1),
+        ({"busy_until": timedelta(days=2)}, {}, 1),
+        ({}, {"next_at": timedelta(days=2), "attempts": 1}, 1),
+        ({"not_before": timedelta(hours=1)}, {}, 0),
+        ({"busy_until": timedelta(seconds=50)}, {}, 0),
+        ({}, {"next_at": timedelta(hours=6), "attempts": 1}, 0),
+    ],
+)
+def test_a_clock_that_was_ahead_silences_no_channel(receiver, columns, row, sent):  # R18
+    add(receiver.url)
+    publish_event("scan.failed", "shop", cluster=SHOP, code="unreachable")
+    now = timezone.now()
+    route_events(now)
+    Delivery.objects.update(next_at=now, log=[{"at": now.isoformat(), "code": "timeout"}])
+    for rows, changed in ((Channel.objects, columns), (Delivery.objects, row)):
+        rows.update(**{key: now + value if isinstance(value, timedelta) else value for key, value in changed.items()})
+    assert delivery.deliver(Channel.objects.get().pk) == sent
+
+
 def test_after_a_new_secret_the_old_one_still_verifies_until_the_next(receiver):
     made = add(receiver.url)
     secrets = [made.secret.reveal(), *(channels.rotate(made.id).reveal() for _ in range(2))]

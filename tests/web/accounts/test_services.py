@@ -59,6 +59,31 @@ def test_it_is_changed_and_a_stale_page_is_told(ada, page):
     assert (again.status_code, "changed meanwhile" in again.content.decode()) == (409, True)
 
 
+def test_a_group_beyond_the_offered_ones_stays(ada, page, monkeypatch):
+    monkeypatch.setattr("migrations_app.queries.accounts.people.MAX_ACCOUNTS", 1)
+    first, middle, last = (ClusterGroup.objects.create(name=name) for name in ("a", "m", "z"))
+    said = NEW | {"do": "change", "version": "1", "over": "groups", "groups": [str(first.pk), str(last.pk)]}
+    assert ada.post(page, said).status_code == 302
+    shown = ada.get(page).content.decode()
+    assert [(str(row.pk) in shown) for row in (first, middle, last)] == [True, False, True]
+    assert "1 more group is not offered here" in shown
+    listed = ada.get(reverse("services")).content.decode()
+    assert "2 more groups are not offered here" in listed
+    people = ada.get(reverse("people")).content.decode()
+    assert "2 more groups are not offered here" in people
+
+
+def test_a_list_that_is_cut_says_so(ada, page, monkeypatch):
+    account = ServiceAccountRow.objects.get().pk
+    for name in ("x", "y"):
+        ada.post(page, {"do": "token", "token_name": name, "days": "9", "token_scopes": ["metrics"]})
+        ada.post(reverse("services"), NEW | {"name": name})
+    addresses = (reverse("services"), reverse("service", args=[account]))
+    for limit, told in ((200, False), (1, True)):
+        monkeypatch.setattr("migrations_app.web.accounts.services.MAX_SERVICES", limit)
+        assert ["There are more" in ada.get(path).content.decode() for path in addresses] == [told, told]
+
+
 def test_it_ends_when_its_name_is_typed(ada, page):
     slip = ada.post(page, {"do": "end", "typed": "cd"})
     assert (slip.status_code, ServiceAccountRow.objects.get().ended_at) == (400, None)

@@ -1,6 +1,7 @@
 """The pages of the channels: made, secret shown once, changed, tested, removed; for those who set policies."""
 
 import dataclasses
+import re
 import uuid
 
 import pytest
@@ -71,6 +72,17 @@ def test_a_channel_is_narrowed_renamed_switched_off_and_removed(ada):
     assert (stale.status_code, Channel.objects.get().enabled) == (422, False)
     ada.post(reverse("channel-forget", args=[row.pk]))
     assert Channel.objects.count() == 0
+
+
+def test_a_group_beyond_the_offered_ones_stays(ada, monkeypatch):
+    monkeypatch.setattr("migrations_app.queries.accounts.people.MAX_ACCOUNTS", 1)
+    ClusterGroup.objects.create(name="a")
+    last = ClusterGroup.objects.create(name="z")
+    row = Channel.objects.create(name="x", kind="webhook", place="x", made_by_name="x", made_at=timezone.now())
+    row.groups.set([last])
+    shown = ada.get(reverse("channel-change", args=[row.pk])).content.decode()
+    assert re.search(rf'value="{last.pk}"[^>]*checked', shown)
+    assert "1 more group is not offered here" in ada.get(reverse("notifications")).content.decode()
 
 
 @pytest.mark.parametrize(
