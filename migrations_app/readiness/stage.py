@@ -3,7 +3,7 @@
 from msgspec import UNSET, UnsetType
 
 from migrations_app.actions.targets.pools import reverting_tool
-from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
+from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
 from migrations_app.inventory.facts.delivery_sources import comes_from, git_sources
 from migrations_app.inventory.facts.managers import (
@@ -110,7 +110,7 @@ def _crd_manager(inventory: Inventory) -> Managed:
     crd = next(iter(inventory.crds.items), None)
     if crd is None:
         return BY_HAND
-    by = delivered(crd.metadata, inventory.deliveries.items)
+    by = delivered(crd.metadata, inventory.deliveries.items, charts=(CRD_CHART, CHART))
     if by.by not in IMMEDIATE_WRITERS:
         return by
     named = chart_delivery(inventory.deliveries.items, CRD_CHART)

@@ -175,7 +175,7 @@ def installation(inventory: Inventory) -> Installation | None:
     variables = [variable for container in workload.template.spec.containers or () for variable in container.env or ()]
     return Installation(
         workload,
-        delivered(workload.metadata, inventory.deliveries.items),
+        delivered(workload.metadata, inventory.deliveries.items, charts=(CHART,)),
         {variable.name: variable.value or "" for variable in variables},
         frozenset(variable.name for variable in variables if variable.value_from is not None),
     )

@@ -6,7 +6,7 @@ Terraform and eksctl (at their next run), then Helm, which only overwrites at th
 tools that apply an object: two of them keep undoing each other's changes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -89,15 +89,19 @@ def managed(metadata: Metadata) -> Managed:
     return next((marks[manager] for manager in MANAGERS if manager in marks), BY_HAND)
 
 
-def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Managed:
-    """Same as `managed`; if the object itself names no GitOps tool, the Flux or Argo CD object that delivers it.
+def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery], *, charts: Collection[str]) -> Managed:
+    """Same as `managed`; if the object itself names no GitOps tool, the Flux or Argo CD object that delivers it: one
+    that names a chart of `charts`, or bears the name of the object, of its Helm release or of such a chart.
 
-    Argo CD tracks by a label that charts set too, so only its Application object distinguishes the two.
+    Argo CD tracks by a label that charts set too, so only its Application object distinguishes the two. One that
+    delivers other objects of Karpenter, such as its node pools, says nothing about this object.
     """
     own = managed(metadata)
-    if own.by in ("helm", "hand"):
-        return next((_of(delivery) for delivery in deliveries if _of(delivery) is not BY_HAND), own)
-    return own
+    if own.by not in ("helm", "hand"):
+        return own
+    names = {metadata.name, metadata.label(labels.APP_INSTANCE), metadata.annotation(labels.HELM_RELEASE_NAME), *charts}
+    found = (_of(delivery) for delivery in deliveries if delivery.name in names or _charts(delivery) & set(charts))
+    return next((by for by in found if by is not BY_HAND), own)
 
 
 def chart_delivery(deliveries: Iterable[GitOpsDelivery], chart: str) -> Managed | None:

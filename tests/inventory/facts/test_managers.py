@@ -91,19 +91,44 @@ def test_last_applied_is_a_hand_with_a_mark():
 )
 def test_a_delivery_speaks_for_an_object_that_names_nobody(kind, by):
     delivery = GitOpsDelivery(kind=kind, metadata=Metadata(name="karpenter", namespace="gitops"))
-    assert delivered(Metadata(annotations=HELM_MARKS), [delivery]) == Managed(
+    assert delivered(Metadata(annotations=HELM_MARKS), [delivery], charts=("karpenter",)) == Managed(
         by, f"{kind} karpenter", "karpenter", "gitops"
     )
 
 
 def test_a_delivery_of_no_known_kind_says_nothing():
-    assert delivered(Metadata(annotations=HELM_MARKS), [GitOpsDelivery(metadata=Metadata(name="x"))]) == BY_HELM
+    delivery = GitOpsDelivery(metadata=Metadata(name="karpenter"))
+    assert delivered(Metadata(annotations=HELM_MARKS), [delivery], charts=("karpenter",)) == BY_HELM
+
+
+POOLS = {"repoURL": "https://github.com/acme/infra", "path": "karpenter/pools"}
+CHARTED = {"repoURL": "public.ecr.aws/karpenter", "chart": "karpenter"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "spec", "by"),
+    [
+        ("Application", "karpenter-pools", {"source": POOLS}, "helm"),
+        ("Kustomization", "karpenter-pools", {"path": "./karpenter/pools"}, "helm"),
+        ("Application", "platform", {"source": CHARTED}, "argocd"),
+        ("Application", "platform", {"sources": [POOLS, CHARTED]}, "argocd"),
+        ("HelmRelease", "platform", {"chart": {"spec": {"chart": "karpenter-crd"}}}, "helm"),
+        ("Application", "shop-karpenter", {"source": {"path": "charts/karpenter"}}, "argocd"),
+    ],
+)
+def test_a_delivery_of_other_objects_says_nothing(kind, name, spec, by):
+    """Terraform or a pipeline installs the chart, and Argo CD or Flux the node pools."""
+    instance = {"app.kubernetes.io/instance": "shop-karpenter"}
+    metadata = Metadata(name="karpenter", annotations=HELM_MARKS, labels=instance)
+    delivery = GitOpsDelivery(kind=kind, metadata=Metadata(name=name, namespace="gitops"), spec=spec)
+    assert delivered(metadata, [delivery], charts=("karpenter",)).by == by
 
 
 def test_the_mark_on_the_object_wins_over_a_delivery():
     delivery = GitOpsDelivery(kind="Application", metadata=Metadata(name="karpenter", namespace="argocd"))
     own = Metadata(labels={"helm.toolkit.fluxcd.io/name": "karpenter"})
-    assert delivered(own, [delivery]) == Managed("flux", "label helm.toolkit.fluxcd.io/name", "karpenter")
+    by_flux = Managed("flux", "label helm.toolkit.fluxcd.io/name", "karpenter")
+    assert delivered(own, [delivery], charts=("karpenter",)) == by_flux
 
 
 texts = st.dictionaries(st.text(max_size=20), st.text(max_size=20), max_size=4)
