@@ -47,11 +47,14 @@ def _metrics_response(scope: VisibilityScope) -> HttpResponse:
 
 
 def missing_components() -> Mapping[str, bool]:
-    """Returns each component of karpdash and whether it is missing. Raises django.db.Error."""
+    """Returns each component of karpdash and whether it is missing; without those that were not looked at, because the
+    schema does not fit. Raises django.db.Error.
+    """
     reasons = missing()
     if "database" in reasons:
         raise OperationalError("the database does not answer")
-    return {name: name in reasons for name in COMPONENTS} | {"audit_sink": bool(why_blocked())}
+    seen = COMPONENTS if "schema" not in reasons else ("schema", "broker")
+    return {name: name in reasons for name in seen} | {"audit_sink": bool(why_blocked())}
 
 
 def _use(request: HttpRequest) -> TokenUse | HttpResponse:
@@ -107,6 +110,7 @@ def families(fleet: FleetNumbers) -> Iterator[Metric]:
     yield _filled(_gauge("scan_age_seconds", description, "cluster"), fleet.ages)
     description = "Age from which a result is out of date."
     yield _filled(_gauge("scan_stale_after_seconds", description, "cluster"), fleet.stale_after)
+    yield _filled(_gauge("result_stale", "Whether the result is out of date.", "cluster"), fleet.stale)
     yield _filled(_counter("scan_errors", "Scans without a result.", "cluster", "class"), fleet.errors)
     description = "Requests to the cluster's API server."
     yield _filled(_counter("apiserver_requests", description, "cluster", "verb", "code"), fleet.requests)

@@ -27,6 +27,9 @@ class Cluster(models.Model):
         AGENT = "agent"
         """Not reachable from here: an agent in the cluster connects to karpdash."""
 
+    LOCAL_SOURCES = (Source.SAMPLE, Source.BUNDLE, Source.TWIN)
+    """Those without a server: nothing is reached over a network."""
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120, unique=True)
     source = models.CharField(max_length=20, choices=Source.choices)

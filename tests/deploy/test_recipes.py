@@ -17,7 +17,12 @@ from tests.house.measures import ROOT
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("packages")]
 PAGE = (ROOT / "docs" / "pipelines.md").read_text()
-GOOD = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {template: {spec: {}}}\n"
+GOOD = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}, requirements: []}}}
+"""
 OLD = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: old}\nspec: {}\n"
 
 

@@ -25,7 +25,7 @@ from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waivers import apply, from_stored
 
 ACTIVE = (Scan.State.QUEUED, Scan.State.RUNNING)
-SCAN_QUEUES = ("probe", "scan")
+PROBE_QUEUE, SCAN_QUEUE = "probe", "scan"
 PAGE_SIZE = 50
 SPARKLINE_POINTS = 60
 
@@ -145,13 +145,15 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
 
 def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
     """The queued or running scan; None if there is none. There is never more than one."""
-    row = Scan.objects.filter(cluster_id=cluster_id, state__in=ACTIVE).first()
+    row = Scan.objects.filter(cluster_id=cluster_id, state__in=ACTIVE).select_related("cluster").first()
     if row is None:
         return None
     found = _scan_row(row)
     if row.state != Scan.State.QUEUED:
         return found
-    return replace(found, unserved=tuple(queue for queue in queues_without_worker() if queue in SCAN_QUEUES))
+    is_probed = row.probed_at is not None or row.cluster.source in Cluster.LOCAL_SOURCES
+    needed = (SCAN_QUEUE,) if is_probed else (PROBE_QUEUE, SCAN_QUEUE)
+    return replace(found, unserved=tuple(queue for queue in queues_without_worker() if queue in needed))
 
 
 def report_of(snapshot_id: uuid.UUID, *, kubernetes: str = "") -> Report:

@@ -23,8 +23,7 @@ def cluster_named(name: str) -> uuid.UUID:
 
 def live_clusters() -> int:
     """The number of registered clusters that karpdash connects to over a network."""
-    unconnected = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
-    return Cluster.objects.exclude(source__in=unconnected).count()
+    return Cluster.objects.exclude(source__in=Cluster.LOCAL_SOURCES).count()
 
 
 def hidden_samples() -> int:

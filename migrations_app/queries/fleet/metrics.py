@@ -14,7 +14,7 @@ from migrations_app.models.notification import Channel
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.fleet.clusters import stale_after
 from migrations_app.queries.fleet.counted_clusters import counting_clusters
-from migrations_app.queries.fleet.scan_interval import OF_GROUPS, applied_interval, with_intervals
+from migrations_app.queries.fleet.scan_interval import OF_GROUPS, applied_interval, is_stale, with_intervals
 from migrations_app.queries.fleet.waivers import waiver_states
 from migrations_app.queries.visibility import visible_clusters
 
@@ -42,6 +42,8 @@ class FleetNumbers:
     legacy_nodes: tuple[Cell, ...] = ()
     ages: tuple[Cell, ...] = ()
     stale_after: tuple[Cell, ...] = ()
+    stale: tuple[Cell, ...] = ()
+    """Of each cluster with a result, whether it is out of date, as pages and badges say it."""
     errors: tuple[Cell, ...] = ()
     requests: tuple[Cell, ...] = ()
     forecasts: tuple[Cell, ...] = ()
@@ -56,10 +58,11 @@ def numbers(*, now: datetime) -> FleetNumbers:
     """All numbers for monitoring."""
     clusters = visible_clusters().filter(counting_clusters())
     since = Coalesce("last_success_at", "created_at")
-    columns = ("pk", "name", "since", "gauges__body", "interval_seconds", OF_GROUPS)
+    columns = ("pk", "name", "since", "gauges__body", "interval_seconds", OF_GROUPS, "latest__scanned_at")
     rows = list(with_intervals(clusters).annotate(since=since).values_list(*columns).order_by("name"))
     names = {key: name for key, name, *_ in rows}
     measured = [(name, body) for _, name, _, body, *_ in rows if isinstance(body, dict)]
+    limits = [(name, stale_after(applied_interval(own, of_groups)), at) for _, name, _, _, own, of_groups, at in rows]
     tallies = list(Tally.objects.order_by("pk").values_list("subject", "what", "first", "second", "count"))
     by_name = {str(key): name for key, name in names.items()}
     counted = [(by_name[subject], *rest) for subject, *rest in tallies if subject in by_name]
@@ -69,10 +72,8 @@ def numbers(*, now: datetime) -> FleetNumbers:
         objects=tuple((name, *cell) for name, body in measured for cell in body.get("objects", ())),
         legacy_nodes=tuple((name, count) for name, body in measured if (count := body.get("legacy_nodes")) is not None),
         ages=tuple((name, (now - since).total_seconds()) for _, name, since, *_ in rows),
-        stale_after=tuple(
-            (name, stale_after(applied_interval(own, of_groups)).total_seconds())
-            for _, name, _, _, own, of_groups in rows
-        ),
+        stale_after=tuple((name, limit.total_seconds()) for name, limit, _ in limits),
+        stale=tuple((name, is_stale(at, limit=limit, now=now)) for name, limit, at in limits if at),
         errors=tuple((name, first, count) for name, kind, first, _, count in counted if kind == "error"),
         requests=tuple(
             (name, first, second, count) for name, kind, first, second, count in counted if kind == "request"

@@ -104,12 +104,13 @@ def _row(row: Scan) -> ScanAttempt:
     progress = row.progress if isinstance(row.progress, dict) else {}
     total = int(progress.get("parts_total") or 0)
     # Progress is stored once a second: of a scan that has ended it may lack the last parts, or all of them.
-    total = total or len(PART_NAMES) if row.snapshot_id else total
+    is_done = row.state == Scan.State.DONE and bool(row.snapshot_id or not row.only_check)
+    total = total or len(PART_NAMES) if is_done else total
     return from_row(
         ScanAttempt,
         row,
         cluster=row.cluster_id,
-        parts_done=total if row.snapshot_id else int(progress.get("parts_done") or 0),
+        parts_done=total if is_done else int(progress.get("parts_done") or 0),
         parts_total=total,
         snapshot=row.snapshot_id,
         check_answer=_answer(row),

@@ -4,15 +4,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 
 
 @contextmanager
 def renewed_lease(renew: Callable[[], bool], *, seconds: float) -> Iterator[None]:
     """Calls `renew` every `seconds` until the block ends, or until it returns False because the lease is lost.
 
-    Losing the lease raises nothing here: the next write with its fencing token is refused. After a DatabaseError it is
-    tried again over a new connection, because a restarting database does not end a lease.
+    Losing the lease raises nothing here: the next write with its fencing token is refused. After an error of
+    the database it is tried again over a new connection, because a restart does not end a lease.
     """
     ended = threading.Event()
 
@@ -33,6 +33,6 @@ def renewed_lease(renew: Callable[[], bool], *, seconds: float) -> Iterator[None
 def _is_held(renew: Callable[[], bool]) -> bool:
     try:
         return renew()
-    except DatabaseError:
+    except Error:
         connection.close()
         return True

@@ -167,8 +167,8 @@ def pass_to_scan_queue(scan_claim: ScanClaim) -> bool:
 
 def needs_probe(scan_id: uuid.UUID) -> bool:
     """Whether the probe is still to be done: once per scan, for clusters that are reached over a network."""
-    local_sources = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
-    return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=local_sources).exists()
+    waiting = Scan.objects.filter(pk=scan_id, probed_at=None)
+    return waiting.exclude(cluster__source__in=Cluster.LOCAL_SOURCES).exists()
 
 
 def due_scans() -> tuple[uuid.UUID, ...]:

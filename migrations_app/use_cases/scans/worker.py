@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +16,7 @@ from migrations_app.clients.agents.agent_round_tripper import NO_CONNECTION
 from migrations_app.clients.kubernetes.reader import LiveApi
 from migrations_app.collect.collect import collect
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, OtherCluster, ReadError, Unreachable
+from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
@@ -46,7 +48,7 @@ def scan_claimed(claim: ScanClaim) -> None:
     4. Evaluate the inventory against the cluster's target release.
     5. Publish with the fencing token. If another worker has taken the scan over, the result is dropped.
     """
-    began = time.monotonic()
+    began, began_at = time.monotonic(), timezone.now()
     cluster = Cluster.objects.select_related("latest").get(pk=claim.cluster_id)
     heartbeat = _ScanHeartbeat(claim)
     with renewed_lease(heartbeat.renew, seconds=HEARTBEAT_SECONDS):
@@ -58,7 +60,7 @@ def scan_claimed(claim: ScanClaim) -> None:
         except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heartbeat.calls)
             return
-    scanned = _with_scan_time(_evaluate(collected, cluster.target), cluster)
+    scanned = _with_scan_time(_evaluate(collected, cluster.target), cluster, began_at=began_at)
     try:
         seen = collected.inventory
         extras = ScanExtras(
@@ -133,16 +135,18 @@ def _evaluate(collected: CollectResult, target: str) -> ScanResult:
         return evaluate(collected)
 
 
-def _with_scan_time(scanned: ScanResult, cluster: Cluster) -> ScanResult:
-    """Gives the report the time of the scan by our own clock. Ages of objects are judged by the API server's clock, but
-    with a clock that is ahead the result would never be out of date. A bundle keeps its time, if that is past, and a
-    twin the time that it plays.
+def _with_scan_time(scanned: ScanResult, cluster: Cluster, *, began_at: datetime) -> ScanResult:
+    """Gives the report the time at which the scan began, by our own clock. Ages of objects are judged by the API
+    server's clock, but with a clock that is ahead the result would never be out of date. A twin keeps the time that it
+    plays. A bundle keeps its own time, but was made no later than it was registered.
     """
     if cluster.source == Cluster.Source.TWIN:
         return scanned
-    now = timezone.now().strftime(SECOND_FORMAT)
-    at = min(scanned.report.scanned_at, now) if cluster.source == Cluster.Source.BUNDLE else now
-    return msgspec.structs.replace(scanned, report=msgspec.structs.replace(scanned.report, scanned_at=at))
+    at = began_at
+    if cluster.source == Cluster.Source.BUNDLE:
+        at = min(moment(scanned.report.scanned_at) or cluster.created_at, cluster.created_at)
+    report = msgspec.structs.replace(scanned.report, scanned_at=at.astimezone(UTC).strftime(SECOND_FORMAT))
+    return msgspec.structs.replace(scanned, report=report)
 
 
 class _ScanHeartbeat:

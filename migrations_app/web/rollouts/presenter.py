@@ -238,10 +238,14 @@ def is_risky(row: RolloutRow) -> bool:
     return RISKS.index(risk_of(row.risk)) >= RISKS.index("high")
 
 
+_CHANGED_NOTHING = ("refused", "noop", "not_applied")
+"""The outcomes of a request that changed nothing. A run of Helm that failed half-way is `changed_by_other`."""
+
+
 def changed_something(detail: RolloutDetail) -> bool:
     """Whether a request changed the cluster, or may have: what came of it is not known."""
     requests = (line for step in detail.steps for line in step.lines if line.verb not in (GATE, SKIP))
-    return any(line.outcome in ("applied", "unknown", "") for line in requests)
+    return not all(line.outcome in _CHANGED_NOTHING for line in requests)
 
 
 def _when(time_for_it: bool, refusal: Refusal | None) -> str | None:

@@ -18,7 +18,7 @@ from migrations_app.queries.fleet.metrics import Duration, FleetNumbers, numbers
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.runtime import counters
 from migrations_app.use_cases.scans import queue, store
-from tests.builders.rows import a_cluster, a_report
+from tests.builders.rows import a_cluster, a_report, a_snapshot
 
 pytestmark = pytest.mark.django_db
 NAMES = {
@@ -29,6 +29,7 @@ NAMES = {
     "karpdash_scan_duration_seconds",
     "karpdash_scan_age_seconds",
     "karpdash_scan_stale_after_seconds",
+    "karpdash_result_stale",
     "karpdash_missing",
     "karpdash_channels_failing",
     "karpdash_scan_errors",
@@ -109,6 +110,23 @@ def test_a_result_is_out_of_date_by_the_interval_of_its_cluster(client, open_to_
     assert limits == {"own": 2_700, "grouped": 259_200, "usual": 10_800}
     settings.ENV = dataclasses.replace(settings.ENV, scan_interval=0)
     assert told(client)["karpdash_scan_stale_after_seconds", "usual"] == 86_400
+
+
+def test_a_result_is_out_of_date_as_on_its_page(client, open_to_all):
+    now = timezone.now()
+    for name, age in (("fresh", timedelta(0)), ("old", timedelta(days=9)), ("of-tomorrow", timedelta(days=-1))):
+        row = a_cluster(name)
+        a_snapshot(row, at=now - age, verdict="ready")
+        Cluster.objects.filter(pk=row.pk).update(last_success_at=now)
+    a_cluster("none")
+    found = {key[1]: value for key, value in told(client).items() if key[0] == "karpdash_result_stale"}
+    assert found == {"fresh": 0, "old": 1, "of-tomorrow": 1}
+
+
+def test_what_was_not_looked_at_is_neither_there_nor_missing(client, open_to_all, monkeypatch):
+    monkeypatch.setattr("karpdash.monitoring.health.schema_fit", lambda: "behind")
+    found = {key[1] for key in told(client) if key[0] == "karpdash_missing"}
+    assert found == {"schema", "broker", "audit_sink"}
 
 
 def test_parts_of_karpdash_that_are_missing(client, open_to_all, monkeypatch):

@@ -2,7 +2,8 @@
 
 import threading
 
-from django.db import OperationalError
+import pytest
+from django.db import InterfaceError, OperationalError
 
 from migrations_app.use_cases.runtime.lease_renewal import renewed_lease
 
@@ -35,8 +36,9 @@ def test_a_lost_lease_ends_the_renewals_and_raises_nothing():
     assert renewals.count == 3
 
 
-def test_a_database_that_restarts_does_not_end_them():
-    renewals = Renewals(OperationalError("the database system is shutting down"), False)
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_database_that_restarts_does_not_end_them(error):
+    renewals = Renewals(error("the database system is shutting down"), False)
     with renewed_lease(renewals, seconds=0.001):
         assert renewals.over.wait(PATIENCE)
     assert renewals.count == 2

@@ -55,17 +55,29 @@ def test_a_server_with_another_clock_is_out_of_date_like_any_other(days):  # R18
     assert ages == [False, True]
 
 
-@pytest.mark.parametrize(("days", "kept"), [(-1, True), (400, False)])
-def test_a_bundle_is_as_old_as_what_it_holds_and_never_of_tomorrow(days, kept):
-    made = timezone.now() + timedelta(days=days)
+def a_bundle_with_a_node(created: str) -> bytes:
     objects = json.loads(dict(fleet.files(fleet.find("beta_037")))["objects.json"])
-    created = made.strftime("%Y-%m-%dT%H:%M:%SZ")
-    objects["items"].append(
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "creationTimestamp": created}}
-    )
-    row = scanned(register_bundle(json.dumps(objects).encode(), Details(name="shop", by="ada")))
-    wanted = made if kept else timezone.now()
-    assert abs(wanted - row.latest.scanned_at) < timedelta(minutes=1)
+    metadata = {"name": "a", "creationTimestamp": created}
+    return json.dumps(
+        {**objects, "items": [*objects["items"], {"apiVersion": "v1", "kind": "Node", "metadata": metadata}]}
+    ).encode()
+
+
+def test_a_bundle_is_as_old_as_what_it_holds():
+    made = timezone.now() - timedelta(days=1)
+    row = scanned(register_bundle(a_bundle_with_a_node(f"{made:%Y-%m-%dT%H:%M:%SZ}"), Details(name="shop", by="ada")))
+    assert abs(made - row.latest.scanned_at) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("created", ["2999-01-01T00:00:00Z", "2999-01-01T00:00:00+02:00"])
+def test_a_bundle_with_a_time_to_come_is_as_old_as_its_registration(created):
+    """Every scan of it would be of today otherwise: it would never be out of date."""
+    bundle = register_bundle(a_bundle_with_a_node(created), Details(name="shop", by="ada"))
+    long_ago = timezone.now() - timedelta(days=30)
+    Cluster.objects.filter(pk=bundle).update(created_at=long_ago)
+    row = scanned(bundle)
+    assert row.latest.scanned_at <= long_ago
+    assert cluster_head(row.pk, now=timezone.now()).stale
 
 
 @pytest.mark.parametrize(("minutes", "stale"), [(5, False), (30, True), (60 * 24 * 400, True)])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from migrations_app.models.rollout import Attempt
 from tests.builders.rollouts import a_line, a_rollout
 from tests.web.pages import text
 
@@ -28,3 +29,11 @@ def test_an_ended_rollout_says_whether_it_changed_something(ada, shop, state, li
         a_line(row, **columns)
     said = text(ada.get(f"/rollouts/{row.pk}/"))
     assert (GOES_ON in said, UNCHANGED in said) == (changed, not changed)
+
+
+@pytest.mark.parametrize("outcome", sorted(set(Attempt.Outcome.values) - {"refused", "noop", "not_applied"}))
+def test_a_request_of_any_other_outcome_may_have_changed_the_cluster(ada, shop, outcome):
+    row = a_rollout(shop, state="failed", author=ada.user)
+    a_line(row, verb="helm", outcome=outcome)
+    said = text(ada.get(f"/rollouts/{row.pk}/"))
+    assert (GOES_ON in said, UNCHANGED in said) == (True, False)
