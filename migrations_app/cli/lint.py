@@ -63,7 +63,7 @@ def _texts(files: list[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _patches(files: Iterable[Path]) -> frozenset[str]:
-    """Those of the files that a kustomization names as a patch: one of the same repository, or, outside of a repository,
+    """Those of the files that a kustomization names as a patch: one of the same repository; outside of a repository,
     one in a folder above the file. A kustomization that cannot be read names none.
     """
     places = {path: place for path in files if not is_stdin(path) and (place := _place(path)) is not None}
