@@ -59,7 +59,7 @@ def test_new_kinds_are_created_with_the_marks_of_the_release_that_owns_the_other
     ]  # fmt: skip
     assert [step.change.body["metadata"]["annotations"] for step in made] == [OWNER] * 3
     assert {(step.undo, step.skippable) for step in made} == {(None, True)}
-    assert "stays" in made[0].note
+    assert "The undo keeps a CRD that was created" in made[0].note
     assert "From charts/test." in made[0].note
 
 
