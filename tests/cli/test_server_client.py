@@ -88,6 +88,11 @@ def test_a_new_scan_is_waited_for(shop, asked, monkeypatch):
     assert Scan.objects.get().requested_by == "root"
 
 
+FAILED = {"last_error_code": "timeout", "failures": 1}
+BUNDLE, OF_BUNDLE = {"source": "bundle"}, "the time of its bundle"
+AHEAD = "which is in the future: the clock of a worker was ahead; leave --stored out to scan again"
+
+
 def test_a_scan_that_began_earlier_is_not_taken_for_the_answer(shop, asked, monkeypatch):
     from migrations_app.models.scan import Scan
 
@@ -106,17 +111,21 @@ def test_a_scan_that_began_earlier_is_not_taken_for_the_answer(shop, asked, monk
 
 
 @pytest.mark.parametrize(
-    ("age", "error", "code", "told"),
+    ("age", "columns", "code", "told"),
     [
-        (timedelta(), "", 0, ""),
-        (timedelta(days=2), "", 3, "and no scan has succeeded since\n"),
-        (timedelta(days=2), "timeout", 3, "and no scan has succeeded since: timeout\n"),
+        (timedelta(), {}, 0, ""),
+        (timedelta(days=2), {}, 3, "and no scan has succeeded since\n"),
+        (timedelta(days=2), FAILED, 3, "and no scan has succeeded since: timeout\n"),
+        (timedelta(days=2), BUNDLE, 3, f"{OF_BUNDLE}, which scans read again: register a newer bundle\n"),
+        (timedelta(days=2), BUNDLE | FAILED, 3, f"{OF_BUNDLE}, and the last scan of the bundle failed: timeout\n"),
+        (timedelta(days=-3), {}, 3, f"{AHEAD}\n"),
+        (timedelta(days=-3), FAILED, 3, f"{AHEAD}; the last scan failed: timeout\n"),
     ],
 )
-def test_an_old_snapshot_says_so_and_is_not_ready_if_strict(token, asked, age, error, code, told):
+def test_an_old_snapshot_says_so_and_is_not_ready_if_strict(token, asked, age, columns, code, told):
     """Where clusters are scanned on demand only, no scan is due: without an error there is no reason to name."""
     at = timezone.now() - age
-    cluster = a_cluster("shop", interval_seconds=0, last_error_code=error)
+    cluster = a_cluster("shop", interval_seconds=0, **columns)
     a_snapshot(cluster, a_report("shop", checks=(a_finding(status="pass"),), complete=True), at=at)
     plain, strict = (asked("scan", "--cluster", "shop", "--stored", *more) for more in ([], ["--strict"]))
     assert (plain[0], strict[0]) == (0, code)

@@ -95,9 +95,21 @@ def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
         show(f"{plain_lines(text)}\n" if options.output == "table" else text)
     code = exit_code(report, fail_on=options.fail_on, strict=options.strict)
     if row.get("stale") or row.get("unreachable"):
-        print_note(f"the snapshot is of {report.scanned_at}, and no scan has succeeded since{_failure(row)}")
+        print_note(f"the snapshot is of {report.scanned_at}{_why_old(row)}")
         return Exit.COULD_NOT_LOOK if options.strict and code == Exit.READY else code
     return code
+
+
+def _why_old(row: dict[str, Any]) -> str:
+    """Returns why a stored snapshot may not show the cluster of now, to be read after its time."""
+    if row.get("dated_ahead"):
+        words = ", which is in the future: the clock of a worker was ahead; leave --stored out to scan again"
+        return f"{words}; the last scan failed{_failure(row)}" if row.get("failures") else words
+    if row.get("source") != "bundle":
+        return f", and no scan has succeeded since{_failure(row)}"
+    if row.get("failures"):
+        return f", the time of its bundle, and the last scan of the bundle failed{_failure(row)}"
+    return ", the time of its bundle, which scans read again: register a newer bundle"
 
 
 def _failure(row: dict[str, Any]) -> str:

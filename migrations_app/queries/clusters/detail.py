@@ -15,7 +15,7 @@ from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.queries import pagination
 from migrations_app.queries.clusters.identity import IdentityDetail, identity_detail
 from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER, stale_after
-from migrations_app.queries.fleet.scan_interval import interval_of, is_stale, with_intervals
+from migrations_app.queries.fleet.scan_interval import interval_of, is_dated_ahead, is_stale, with_intervals
 from migrations_app.queries.fleet.waivers import active_waivers_of_cluster
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
@@ -109,6 +109,9 @@ class ClusterHead:
     is_latest: bool
     active: ScanRow | None
     stale: bool
+    dated_ahead: Annotated[
+        bool, Meta(description="The snapshot is dated in the future: the clock of a worker was ahead. It is stale too.")
+    ]
     identity: IdentityDetail
 
     @property
@@ -139,6 +142,7 @@ def cluster_head(cluster_id: uuid.UUID, *, now: datetime, at: uuid.UUID | None =
         is_latest=chosen is None or chosen.pk == row.latest_id,
         active=active_scan(cluster_id),
         stale=bool(chosen and is_stale(chosen.scanned_at, limit=limit, now=now)),
+        dated_ahead=bool(chosen and is_dated_ahead(chosen.scanned_at, now=now)),
         identity=identity_detail(row),
     )
 

@@ -57,7 +57,12 @@ def is_stale(scanned_at: datetime, *, limit: timedelta, now: datetime) -> bool:
     """Whether a result of that time is out of date: older than the limit, or of a time to come. The latter was stored
     by a worker whose clock was ahead, and its real age is not known.
     """
-    return not -CLOCK_TOLERANCE <= now - scanned_at <= limit
+    return now - scanned_at > limit or is_dated_ahead(scanned_at, now=now)
+
+
+def is_dated_ahead(scanned_at: datetime, *, now: datetime) -> bool:
+    """Whether a result is of a time to come: the clock of the worker that stored it was ahead."""
+    return scanned_at - now > CLOCK_TOLERANCE
 
 
 def scanned_on_schedule() -> Q:

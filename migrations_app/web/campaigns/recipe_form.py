@@ -1,29 +1,50 @@
 """Parses the form of a new campaign into a request."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from django.http import QueryDict
 
-from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Selection
+from migrations_app.campaigns.recipe import (
+    ALL_REMAINING,
+    LONGEST_GATE_SOAK,
+    PERSON_GATES,
+    Gates,
+    Limits,
+    PersonGate,
+    Selection,
+)
 from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import UPGRADE_CRDS
 from migrations_app.journeys.plan import FORM_COVERS
 from migrations_app.texts import text as _
-from migrations_app.use_cases.campaigns.requests import CampaignRequest
+from migrations_app.use_cases.campaigns.requests import MAX_CLUSTERS, CampaignRequest
+from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
 from migrations_app.web.rollouts.policies import parse_windows
 
 LONGEST_LIST = 50
 CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
 """The fields that are parameters of actions."""
-NUMBER_FIELDS: Mapping[str, str] = {
-    "minutes": _("Minutes that a new release runs before the work after it on the same cluster"),
-    "at_once": _("Clusters at once"),
-    "per_region": _("At once in one region"),
-    "per_environment": _("At once in one environment"),
-    "gate_minutes": _("Minutes to soak after the last one"),
-    "most_stops": _("Clusters of a wave that may have stopped"),
+
+
+class NumberField(NamedTuple):
+    """A field of the form that takes a whole number: its label on the page, and its range in the unit of the form."""
+
+    label: str
+    most: int
+    least: int = 0
+
+
+NUMBER_FIELDS: Mapping[str, NumberField] = {
+    "minutes": NumberField(
+        _("Minutes that a new release runs before the work after it on the same cluster"), most=LONGEST_SOAK // 60
+    ),
+    "at_once": NumberField(_("Clusters at once"), least=1, most=MAX_CLUSTERS),
+    "per_region": NumberField(_("At once in one region"), most=MAX_CLUSTERS),
+    "per_environment": NumberField(_("At once in one environment"), most=MAX_CLUSTERS),
+    "gate_minutes": NumberField(_("Minutes to soak after the last one"), most=LONGEST_GATE_SOAK // 60),
+    "most_stops": NumberField(_("Clusters of a wave that may have stopped"), most=MAX_CLUSTERS),
 }
-"""The fields of the form that take a number, each with its label on the page."""
 
 
 def request_of(form: QueryDict) -> CampaignRequest:
@@ -48,7 +69,7 @@ def request_of(form: QueryDict) -> CampaignRequest:
         ),
         gates=Gates(
             soak_seconds=60 * _number(form, "gate_minutes", otherwise=60),
-            person=form.get("person", "first"),  # type: ignore[arg-type]  # checked where it is drafted
+            person=_person_gate(form),
             most_stops=_number(form, "most_stops"),
         ),
         windows=parse_windows(form.get("windows", "")),
@@ -104,7 +125,16 @@ def _number(form: QueryDict, name: str, *, otherwise: int = 0) -> int:
     text = form.get(name, "").strip()
     if not text:
         return otherwise
-    if not text.isdecimal() or len(text) > 6:
-        words = _("“{field}” takes a whole number").format(field=NUMBER_FIELDS[name])
+    field = NUMBER_FIELDS[name]
+    if not text.isdecimal() or len(text) > 6 or not field.least <= int(text) <= field.most:
+        words = _("“{field}” takes a whole number from {least} to {most}")
+        words = words.format(field=field.label, least=field.least, most=field.most)
         raise InvalidInput(words, where=name, code="out_of_range")
     return int(text)
+
+
+def _person_gate(form: QueryDict) -> PersonGate:
+    gate = form.get("person", "first")
+    if gate not in PERSON_GATES:
+        raise InvalidInput("never, first or every", where="person", code="bad_parameter")
+    return gate

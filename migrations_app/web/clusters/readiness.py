@@ -97,7 +97,7 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         context |= ownership.page_of(nodes, filters)._asdict()
         unread = {part.name for part in context["unread"]}
         context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes, unread=unread)
-        context["claims_unread"] = not unread.isdisjoint({"machines", "nodeclaims"})
+        context["claims_unread"] = any(branch.bounded for branch in context["tree"])
         context["filters"] = filters
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)

@@ -28,7 +28,7 @@ from migrations_app.queries.pagination import Page
 from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.clusters.readiness import about
-from migrations_app.web.double_submit import form_key
+from migrations_app.web.double_submit import FIELD, form_key
 from migrations_app.web.journeys import presenter
 
 
@@ -90,7 +90,7 @@ def page_of_journey(
     """The page. With `refused`, the refusal is shown above the current state (R33)."""
     detail, person = journey_detail(journey_id), person_of(request)
     forms = presenter.forms_of(detail, person)
-    chosen = presenter.rollback_target(detail, request.GET.get("back", ""), forms=forms)
+    chosen = presenter.rollback_target(detail, _step_to_roll_back_to(request), forms=forms)
     context = _live(detail) | {
         "section": "rollouts",
         "may": forms,
@@ -121,6 +121,15 @@ def live(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     answer["ETag"] = tag
     answer["X-Rollout-Version"] = str(detail.row.version)
     return answer
+
+
+def _step_to_roll_back_to(request: HttpRequest) -> str:
+    """Returns the step in the refused form of a rollback, so that the page shows that form again; else the one in the
+    URL.
+    """
+    if request.POST.get(FIELD, "").endswith("-take-back"):
+        return request.POST.get("step", "")
+    return request.GET.get("back", "")
 
 
 def _live(detail: JourneyDetail) -> dict[str, Any]:

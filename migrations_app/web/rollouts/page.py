@@ -196,6 +196,13 @@ def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dic
 
 
 def _first_step(request: HttpRequest, detail: RolloutDetail) -> int:
+    """Returns the place of the first step of the shown page: of a refused form about a step, the page with that
+    step.
+    """
+    submitted = request.POST.get("step", "")
+    for place, line in enumerate(detail.steps):
+        if line.step.id == submitted:
+            return place - place % view.STEPS_SHOWN
     text = request.GET.get("from", "0")
     number = int(text) if text.isdecimal() and len(text) < 6 else 0
     return number if number < len(detail.steps) else 0

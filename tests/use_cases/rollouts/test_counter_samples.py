@@ -9,10 +9,12 @@ from django.utils import timezone
 
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits
-from migrations_app.queries.rollouts.samples import CounterExtremes, counter_extremes, samples_of
+from migrations_app.models.rollout import RolloutSample
+from migrations_app.queries.rollouts.samples import MAX_SAMPLES, CounterExtremes, counter_extremes, samples_of
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal, lease
 from migrations_app.use_cases.rollouts.journal import ExecutionContext
+from migrations_app.web.rollouts.run_board import counter_lines
 from tests.builders.rollouts import a_picture, a_rollout
 from tests.builders.rows import a_cluster
 
@@ -54,3 +56,22 @@ def test_counts_that_are_not_worse_are_kept_every_ten_seconds(work):
         with time_machine.travel(start + timedelta(seconds=second), tick=False):
             journal.sample(work, counted(ready_nodes=9, pending_pods=None), pending_limit=None)
     assert len(samples_of(work.row.pk)) == 3
+
+
+@pytest.mark.parametrize("place", [1, 2, 4])
+def test_the_chart_of_a_long_run_shows_the_same_worst_counts_as_the_receipt(work, place):
+    counts = [{"ready_nodes": 12, "pending_pods": 1, "held_pods": 2} for _ in range(1000)]
+    counts[0]["ready_nodes"] = 15
+    counts[place] |= {"ready_nodes": 3, "pending_pods": 9}
+    counts[place + 500] |= {"ready_nodes": 16, "held_pods": 7}
+    RolloutSample.objects.bulk_create(
+        RolloutSample(rollout=work.row, taken_at=timezone.now() + timedelta(seconds=10 * number), **count)
+        for number, count in enumerate(counts)
+    )
+    samples, worst = samples_of(work.row.pk), counter_extremes(work.row.pk)
+    ready, pending, held = counter_lines(samples)
+    assert worst == CounterExtremes(least_ready=3, most_pending=9, most_held=7)
+    assert (ready.most, pending.most, held.most) == (16, worst.most_pending, worst.most_held)
+    assert min(sample.ready_nodes for sample in samples) == worst.least_ready
+    assert ready.allowed == 15  # as many as at the start
+    assert len(samples) <= MAX_SAMPLES

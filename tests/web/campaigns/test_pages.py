@@ -89,11 +89,26 @@ def test_each_state_offers_what_can_be_done_in_it(client, fleet, ada, state):
     [
         ("awaiting_approval", "Another person reads the whole and the clusters below, and approves or rejects them."),
         ("approved", "It is approved: start it. Nothing is changed before."),
-        ("paused", "It is paused, and begins no other cluster: resume it, or end it."),
     ],
 )
 def test_each_state_says_what_is_next(client, fleet, ada, state, words):
     assert words in shown(client, a_campaign(*fleet, state=state, author=ada))
+
+
+@pytest.mark.parametrize(
+    ("columns", "cause"),
+    [
+        ({"cause_code": "asked"}, "Requested by a person."),
+        ({"cause_code": "right_missing", "cause": "blue", "needs_person": True},
+         "An account lacks a permission over it: blue."),
+    ],
+)  # fmt: skip
+def test_a_paused_campaign_says_why_and_what_can_be_done(client, fleet, ada, columns, cause):
+    page = shown(client, a_campaign(*fleet, state="paused", author=ada, **columns))
+    words = (cause, "It is paused, and begins no other cluster: resume it, or end it.")
+    assert [text for text in words if text in page] == list(words)
+    ended = shown(client, a_campaign(*fleet, state="aborted", author=ada, cause_code="asked", cause="not needed"))
+    assert ("Requested by a person: not needed." in ended, words[1] in ended) == (True, False)
 
 
 def test_the_preview_tells_the_whole_and_who_cannot_join(client, fleet, ada):

@@ -225,11 +225,6 @@ def test_it_never_answered(ada, shop):
     assert "Cannot connect" in words
 
 
-def test_stale(ada, shop):
-    a_snapshot(shop, at=timezone.now() - timedelta(days=2))
-    assert "Stale. The newest result is from 2 days ago ; scans are due every hour." in text(page_of(ada, shop))
-
-
 def test_a_bundle_is_not_said_to_be_the_cluster_of_today(ada):
     bundle = a_cluster("away", source="bundle")
     Cluster.objects.filter(pk=bundle.pk).update(created_at=timezone.now() - timedelta(days=90))

@@ -132,6 +132,8 @@ def test_states_of_a_row(ada, columns, word):
         ({"complete": False}, False, ["partial"]),
         ({"complete": False, "at": NOW - timedelta(days=400)}, False, ["stale", "partial"]),
         ({"complete": False}, True, ["last 3 scans failed", "partial"]),
+        ({"at": NOW - timedelta(days=400)}, True, ["last 3 scans failed", "stale"]),
+        ({"complete": False, "at": NOW - timedelta(days=400)}, True, ["last 3 scans failed", "stale", "partial"]),
         ({}, False, []),
     ],
 )

@@ -7,8 +7,9 @@ import pytest
 
 from migrations_app.templatetags import form_tags
 from migrations_app.web import double_submit
+from migrations_app.web.rollouts import presenter
 from tests.builders.journeys import a_journey
-from tests.builders.rollouts import NONCE, a_rollout, remove
+from tests.builders.rollouts import NONCE, a_rollout, remove, taint
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +54,36 @@ def test_the_fold_of_the_refused_form_is_open(cleo, shop):
     assert (answer.status_code, value(answer, "no-reason")) == (409, "not today")
     assert re.search(r'<details class="raw" open>\s*<summary>Reject', html)
     assert not re.search(r'<details class="raw" open>', cleo.get(f"/rollouts/{row.pk}/").content.decode())
+
+
+def _is_open(answer, step) -> bool:
+    """Whether the fold of that step is open."""
+    html = answer.content.decode()
+    return re.search(r"<details\b([^>]*)>", html[html.index(f'id="{step}"') :]).group(1).strip() == "open"
+
+
+@pytest.mark.parametrize("shown_at_once", [200, 1])  # with 1, the step is on the second page
+def test_the_step_whose_skip_was_refused_is_open(ada, shop, monkeypatch, shown_at_once):
+    monkeypatch.setattr(presenter, "STEPS_SHOWN", shown_at_once)
+    row = a_rollout(shop, taint(), remove(), state="paused", author=ada.user)
+    answer = sent(ada, "rollouts", row, "skip-node", "s002", step="s002", version=9, reason="drained on Monday")
+    assert (answer.status_code, value(answer, "skip-s002")) == (409, "drained on Monday")
+    assert _is_open(answer, "s002")
+    assert not _is_open(ada.get(f"/rollouts/{row.pk}/?from=1"), "s002")
+
+
+def test_the_form_of_a_refused_rollback_is_shown_again(ada, shop):
+    row = a_journey(shop, state="running", author=ada.user, at=1)
+    first = row.steps.get(place=0).step
+    answer = sent(
+        ada, "journeys", row, "take-back", "take-back", step=first, version=9, reason="the dashboards are red"
+    )
+    assert (answer.status_code, value(answer, "back-reason")) == (409, "the dashboards are red")
+    html = answer.content.decode()
+    assert re.search(r'<details class="raw" id="take-back" open>', html)
+    assert re.search(rf'<option\s+value="{first}"\s+selected', html)
+    other = sent(ada, "journeys", row, "pause", "pause", step=first, version=9)
+    assert 'id="back-reason"' not in other.content.decode()
 
 
 def test_a_chosen_outcome_stays_chosen(ada, shop):
