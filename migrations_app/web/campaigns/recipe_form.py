@@ -1,5 +1,6 @@
 """Parses the form of a new campaign into a request."""
 
+import uuid
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ def request_of(form: QueryDict) -> CampaignRequest:
     return CampaignRequest(
         name=form.get("name", ""),
         selection=Selection(
-            groups=tuple(form.getlist("groups")[:LONGEST_LIST]),
+            groups=_groups(form),
             environments=_words(form.get("environments", "")),
             labels=_labels(form.get("labels", "")),
         ),
@@ -81,6 +82,17 @@ def request_of(form: QueryDict) -> CampaignRequest:
         ticket=form.get("ticket", "").strip(),
         note=form.get("note", "").strip(),
     )
+
+
+def _groups(form: QueryDict) -> tuple[str, ...]:
+    """Returns the ids of the groups that the author chose. Raises InvalidInput for a text that is no id."""
+    chosen = tuple(form.getlist("groups")[:LONGEST_LIST])
+    for text in chosen:
+        try:
+            uuid.UUID(text)
+        except ValueError:
+            raise InvalidInput(_("there is no such group"), where="selection", code="bad_parameter") from None
+    return chosen
 
 
 def _parameters(form: QueryDict) -> dict[str, dict[str, str]]:

@@ -49,6 +49,7 @@ def test_a_problem_stands_at_its_field(client, field, value, words):
     ("field", "value", "words", "after"),
     [
         ("environments", "none", "No cluster that you may operate is chosen.", "Which clusters</h2>"),
+        ("groups", "x", "There is no such group.", "Which clusters</h2>"),
         ("covers", "destructive", "Low, medium or high.", "high</option> </select>"),
         ("person", "x", "Never, first or every.", "every wave after the first </option> </select>"),
         ("destroys", "x", "is not an action whose objects are known before its plan", "</span></label>"),
