@@ -32,7 +32,7 @@ _ROLL_BACK = (
     "with the action that rolls Karpenter's Helm release back; helm-controller of Flux from 0.37 on ends it by itself"
 )
 ENDS = {
-    "failed": "upgrade release {name} again once the cause is gone; if a revision ran before, helm rollback restores it",
+    "failed": "upgrade release {name} again once the cause is gone; if one ran before, helm rollback restores it",
     "pending-install": "let whoever installs release {name} finish: there is no revision to roll it back to",
     "uninstalling": "find out who uninstalls release {name}: what its chart holds is being deleted",
 }

@@ -138,7 +138,7 @@ def test_a_run_that_failed():
     assert (status, row.seen) == ("fail", "failed")
     (given,) = remedies(CHECK, "1.0", recorded("failed", status="failed"))
     assert (
-        "upgrade release karpenter again once the cause is gone; if a revision ran before, helm rollback restores it"
+        "upgrade release karpenter again once the cause is gone; if one ran before, helm rollback restores it"
         in given.text
     )
 
