@@ -1,7 +1,9 @@
 """`karpdash lint`: checks manifests and Helm values of a repository against a release, for hooks and pipelines."""
 
 import argparse
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from migrations_app.cli.terminal import Exit, show
@@ -15,13 +17,15 @@ from migrations_app.manifests.reader import MAX_BYTES
 from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
 from migrations_app.readiness.outputs.plain import plain
 
+MAX_FOLDERS = 20_000
+"""Of a repository, so that a hook ends soon in a folder of millions of files."""
+
 
 def run(argv: list[str]) -> int:
     """Returns 0: the release accepts all files; 1: it does not; 2: wrong usage or unreadable input."""
     options = make_parser().parse_args(argv)
     release = _release(options.to)
-    patches = frozenset(str(path) for path in options.files if not is_stdin(path) and _is_patch(path))
-    findings = lint_texts(_texts(options.files), release, patches=patches)
+    findings = lint_texts(_texts(options.files), release, patches=_patches(options.files))
     for finding in findings:
         show(f"{plain(finding.file)}:{finding.line}: {finding.code}: {plain(finding.what)}\n")
     return Exit.FINDINGS if findings else Exit.READY
@@ -58,20 +62,39 @@ def _texts(files: list[Path]) -> Iterator[tuple[str, bytes]]:
             raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None
 
 
-def _is_patch(path: Path) -> bool:
-    """Whether a kustomization of the same repository, in the folder of the file or above, names the file as a patch;
-    True as well where a kustomization there cannot be read."""
-    file = path.absolute()
-    for folder in file.parents:
-        for name in KUSTOMIZATIONS:
-            try:
-                tree = read_document(beginning(folder / name, MAX_BYTES), limits=MANIFESTS)
-            except InvalidInput:
-                return True
-            except OSError:
-                continue
-            if any((folder / listed).resolve() == file.resolve() for listed in patch_files(tree)):
-                return True
-        if (folder / ".git").exists():
-            break
-    return False
+def _patches(files: Iterable[Path]) -> frozenset[str]:
+    """Those of the files that a kustomization names as a patch: one of the same repository; outside of a repository,
+    one in a folder above the file. A kustomization that cannot be read names none.
+    """
+    places = {path: place for path in files if not is_stdin(path) and (place := _place(path)) is not None}
+    kustomizations = {found for folder in {place.parent for place in places.values()} for found in _around(folder)}
+    named = {patch for kustomization in kustomizations for patch in _patches_of(kustomization)}
+    return frozenset(str(path) for path, place in places.items() if place in named)
+
+
+def _around(folder: Path) -> Iterator[Path]:
+    """The kustomizations that may name files of the folder; of a large repository those of the first MAX_FOLDERS."""
+    above = (folder, *folder.parents)
+    root = next((place for place in above if (place / ".git").exists()), None)
+    if root is None:
+        yield from (place / name for place in above for name in KUSTOMIZATIONS)
+        return
+    for place, folders, names in islice(os.walk(root), MAX_FOLDERS):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield from (Path(place, name) for name in names if name in KUSTOMIZATIONS)
+
+
+def _patches_of(kustomization: Path) -> Iterator[Path]:
+    try:
+        tree = read_document(beginning(kustomization, MAX_BYTES), limits=MANIFESTS)
+    except (InvalidInput, OSError):
+        return
+    yield from filter(None, (_place(kustomization.parent / listed) for listed in patch_files(tree)))
+
+
+def _place(path: Path) -> Path | None:
+    """The path without links; None if there can be no such file."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a null byte
+        return None

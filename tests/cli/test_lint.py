@@ -232,15 +232,25 @@ def test_a_v1_object_that_lacks_required_fields_is_a_finding(karpdash: Karpdash,
         ("prod/pools/kustomization.yaml", "patches: [{path: general.yaml}]\n", 0),
         ("prod/kustomization.yml", "patchesStrategicMerge: [pools/general.yaml]\n", 0),
         ("prod/Kustomization", "resources: [../base]\npatches:\n- path: ./pools/general.yaml\n", 0),
-        ("prod/kustomization.yaml", "patches: [{\n", 0),
+        ("elsewhere/kustomization.yaml", "patches: [{path: ../prod/pools/general.yaml}]\n", 0),
+        ("prod/kustomization.yaml", "patches: [{\n", 1),
+        ("prod/kustomization.yaml", 'patches: [{path: "a\\0b"}, {path: loop}]\n', 1),
         ("prod/kustomization.yaml", "resources: [pools/general.yaml]\npatches: [{path: other.yaml}, 7]\n", 1),
         ("prod/kustomization.yaml", "patches: 7\n", 1),
         ("prod/pools/nodes.yaml", "patches: [{path: general.yaml}]\n", 1),
     ],
 )
 def test_a_patch_of_kustomize_may_lack_them(karpdash: Karpdash, bumped: Path, place: str, text: str, code: int) -> None:
+    (bumped / place).parent.mkdir(exist_ok=True)
     (bumped / place).write_text(text)
+    (bumped / "prod/loop").symlink_to("loop")
     assert karpdash("lint", "--to", "1.0", "prod/pools/general.yaml").code == code
+
+
+def test_outside_of_a_repository_the_folders_above_count(karpdash: Karpdash, bumped: Path) -> None:
+    (bumped / ".git").rmdir()
+    (bumped / "kustomization.yaml").write_text("patches: [{path: prod/pools/general.yaml}]\n")
+    assert karpdash("lint", "--to", "1.0", "prod/pools/general.yaml").code == 0
 
 
 def test_kustomizations_of_another_repository_do_not_count(karpdash: Karpdash, bumped: Path) -> None:

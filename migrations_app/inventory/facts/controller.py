@@ -8,7 +8,7 @@ from typing import Any
 
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.inventory.facts.delivery_sources import Values, chart_deliveries, delivered_values
-from migrations_app.inventory.facts.managers import DELIVERERS, UPGRADES_AT, Managed, delivered, managed
+from migrations_app.inventory.facts.managers import UPGRADES_AT, Managed, delivered, upgrades_at
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import (
@@ -207,14 +207,15 @@ def helm_release(inventory: Inventory, *, chart: str = CHART) -> HelmRelease | N
 
 
 def upgrade_is_refused(inventory: Inventory, release: HelmRelease) -> bool:
-    """Whether the tool that delivers the chart refuses to upgrade the release after its last run. False for a release
-    that is not the one of the controller or the CRDs."""
+    """Whether a tool that upgrades the release refuses to, after its last run: one of the deliveries of its chart, or
+    Helm if there is none. False for a release that is not the one of the controller or the CRDs.
+    """
     if not release.unfinished or release != helm_release(inventory, chart=release.chart):
         return False
-    controller = installation(inventory)
-    tools = {DELIVERERS[found.delivery.kind] for found in chart_deliveries(inventory, release.chart)}
-    tools.add(managed(controller.workload.metadata).by if controller else "helm")
-    return not any(release.unfinished in UPGRADES_AT.get(tool, UPGRADES_AT["helm"]) for tool in tools)
+    deliveries = [found.delivery for found in chart_deliveries(inventory, release.chart)]
+    return any(release.unfinished not in accepted for accepted in map(upgrades_at, deliveries)) or (
+        not deliveries and release.unfinished not in UPGRADES_AT["helm"]
+    )
 
 
 def records_unread(inventory: Inventory) -> str:

@@ -32,9 +32,14 @@ UPGRADES_AT: dict[Manager, tuple[str, ...]] = {
     "flux": ("failed", "pending-install", "pending-upgrade", "pending-rollback"),
     "argocd": ("failed", "pending-install", "pending-upgrade", "pending-rollback", "uninstalling"),
 }
-"""The statuses of the newest revision at which the tool upgrades a Helm release; tools that are not named run helm.
-helm/helm@v3.19.0:pkg/action/upgrade.go. Flux makes a pending revision a failed one (fluxcd/helm-controller@v0.37.0:
-internal/reconcile/unlock.go); Argo CD renders the chart and uses no records of Helm."""
+"""The statuses of the newest revision at which the tool upgrades a Helm release.
+
+Sources: helm/helm@v3.19.0:pkg/action/upgrade.go. Flux makes a pending revision a failed one
+(fluxcd/helm-controller@v0.37.0:internal/reconcile/unlock.go); Argo CD renders the chart and uses no records of Helm.
+"""
+FLUX_WITHOUT_UNLOCK = ("helm.toolkit.fluxcd.io/v2beta1",)
+"""The API versions of a HelmRelease whose controller may be older than 0.37 and leaves a pending revision as it is:
+0.37 brought v2beta2 (fluxcd/helm-controller@v0.37.0:CHANGELOG.md)."""
 
 FLUX_NAMES = (
     (labels.FLUX_KUSTOMIZE_NAME, labels.FLUX_KUSTOMIZE_NAMESPACE),
@@ -81,6 +86,11 @@ class Managed:
 
 
 BY_HAND = Managed("hand")
+
+
+def upgrades_at(delivery: GitOpsDelivery) -> tuple[str, ...]:
+    """The statuses of the newest revision at which that Flux or Argo CD object upgrades its Helm release."""
+    return UPGRADES_AT["helm" if delivery.api_version in FLUX_WITHOUT_UNLOCK else DELIVERERS[delivery.kind]]
 
 
 def managed(metadata: Metadata) -> Managed:

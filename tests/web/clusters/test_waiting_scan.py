@@ -14,9 +14,6 @@ pytestmark = pytest.mark.django_db
 
 SCAN = "No worker serves what this scan waits for (scan): it does not go on until one does."
 BOTH = SCAN.replace("(scan)", "(probe, scan)")
-    "No worker serves the queue scan: the scan waits",
-    "No worker serves the queues probe, scan: the scan waits",
-)
 FREE = "It starts as soon as a worker is free"
 
 

@@ -74,10 +74,10 @@ def test_the_next_step_names_the_release_and_its_status():
     assert step == ("Not ready: 1 blocker", told, CHECK, 0)
 
 
-def flux(name: str = "karpenter"):
+def flux(name: str = "karpenter", *, version: str = "v2"):
     source = {"kind": "HelmRepository", "name": "karpenter"}
     spec = {"chart": {"spec": {"chart": name, "version": "0.37.8", "sourceRef": source}}}
-    return doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=meta(name, "flux-system"), spec=spec)
+    return doc(f"helm.toolkit.fluxcd.io/{version}", "HelmRelease", metadata=meta(name, "flux-system"), spec=spec)
 
 
 def argo(name: str = "karpenter", *, server: str = "https://kubernetes.default.svc"):
@@ -94,6 +94,8 @@ def argo(name: str = "karpenter", *, server: str = "https://kubernetes.default.s
         *((argo(), status, "warning") for status in (*PENDING, "uninstalling")),
         (argo(server="https://other.example"), "pending-upgrade", "blocker"),
         (flux("karpenter-crd"), "pending-upgrade", "blocker"),
+        (flux(version="v2beta2"), "pending-upgrade", "warning"),
+        (flux(version="v2beta1"), "pending-upgrade", "blocker"),
     ],
 )
 def test_the_tool_that_delivers_the_chart_decides(delivery, status, severity):
@@ -101,14 +103,19 @@ def test_the_tool_that_delivers_the_chart_decides(delivery, status, severity):
     assert finding_of(CHECK, "1.0", recorded(status).with_docs(delivery)).severity == severity
 
 
-def test_the_label_of_flux_on_the_deployment_tells_the_tool_too():
+def test_the_label_of_flux_tells_no_version_of_it():
     marks = {"helm.toolkit.fluxcd.io/name": "karpenter", "helm.toolkit.fluxcd.io/namespace": "flux-system"}
     cluster = recorded("pending-upgrade").unseen("deliveries")
-    assert finding_of(CHECK, "1.0", cluster).severity == "blocker"
     (workload,) = cluster.build().controller.items
     marked = replace(workload, metadata=replace(workload.metadata, labels={**workload.metadata.labels, **marks}))
     delivered = cluster.without("controller").with_items("controller", marked)
-    assert finding_of(CHECK, "1.0", delivered).severity == "warning"
+    assert finding_of(CHECK, "1.0", delivered).severity == "blocker"
+
+
+def test_flux_delivers_the_controller_alone():
+    crds = replace(RECORD, name="karpenter-crd", chart="karpenter-crd", unfinished="pending-upgrade")
+    cluster = a_cluster().without("helm_releases").with_items("helm_releases", RECORD, crds).with_docs(flux())
+    assert finding_of(CHECK, "1.0", cluster).severity == "blocker"
 
 
 def test_a_release_that_a_controller_left_behind_only_warns():
