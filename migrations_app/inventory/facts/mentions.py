@@ -36,7 +36,7 @@ class OutdatedKind(NamedTuple):
     key: str
 
 
-class _Selector(NamedTuple):
+class _KindChoice(NamedTuple):
     """One entry of a list by which a policy chooses objects. `*` is any group, version or kind."""
 
     path: str
@@ -54,23 +54,23 @@ class _Selector(NamedTuple):
     def matches(self, kind: Kind, release: Release) -> bool:
         """Whether it matches objects of that kind in a version that the release serves."""
         is_kind = bool({kind.group, ANY} & set(self.groups)) and bool({kind.kind, ANY} & set(self.kinds))
-        return is_kind and (ANY in self.versions or any(_is_served(kind, one, release) for one in self.versions))
+        return is_kind and (ANY in self.versions or any(_is_served(kind, one, release=release) for one in self.versions))
 
 
 def outdated_kinds(whole_object: WholeObject, release: Release) -> Iterator[OutdatedKind]:
     """The kinds and versions that Kyverno's `group/*/kind` and Gatekeeper's lists match and the release does not have.
     Without those of which the same list matches the successor too, since the new objects are chosen then."""
-    for selectors in _lists(whole_object.spec, "spec", depth=0):
-        for selector in filter(_Selector.names_kinds, selectors):
-            for place, name in enumerate(selector.kinds):
-                for kind in filter(None, (_kind_of(name, group) for group in selector.groups)):
-                    if not any(other.matches(successor(kind) or kind, release) for other in selectors):
-                        yield from _outdated(selector, kind, release, place=place)
+    for choices in _lists(whole_object.spec, "spec", depth=0):
+        for choice in filter(_KindChoice.names_kinds, choices):
+            for place, name in enumerate(choice.kinds):
+                for kind in filter(None, (_kind_of(name, group) for group in choice.groups)):
+                    if not any(other.matches(successor(kind) or kind, release) for other in choices):
+                        yield from _outdated(choice, kind, release=release, place=place)
 
 
-def _outdated(selector: _Selector, kind: Kind, release: Release, *, place: int) -> Iterator[OutdatedKind]:
-    path, text = (selector.path, selector.text) if selector.text else (f"{selector.path}.kinds[{place}]", kind.kind)
-    matched = [version for version in selector.versions if version in (ANY, *kind.versions)]
+def _outdated(choice: _KindChoice, kind: Kind, *, release: Release, place: int) -> Iterator[OutdatedKind]:
+    path, text = (choice.path, choice.text) if choice.text else (f"{choice.path}.kinds[{place}]", kind.kind)
+    matched = [version for version in choice.versions if version in (ANY, *kind.versions)]
     newer = successor(kind)
     if newer:
         if matched and serves(release, kind.generation) is False:
@@ -89,39 +89,39 @@ def _kind_of(name: str, group: str) -> Kind | None:
     return find(name, group=group) if group in KARPENTER_GROUPS else None
 
 
-def _is_served(kind: Kind, version: str, release: Release) -> bool:
+def _is_served(kind: Kind, version: str, *, release: Release) -> bool:
     shipped = crd_set(release)
     crds = [crd for crd in shipped.crds if crd.kind == kind] if shipped else []
     return any(row.served and row.name == version for crd in crds for row in crd.versions)
 
 
-def _lists(value: Any, path: str, *, depth: int) -> Iterator[tuple[_Selector, ...]]:  # noqa: ANN401 - plain JSON
+def _lists(value: Any, path: str, *, depth: int) -> Iterator[tuple[_KindChoice, ...]]:  # noqa: ANN401 - plain JSON
     """The entries of each list that chooses objects, and each entry that is in no list."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
         entries = [(f"{path}[{place}]", entry) for place, entry in enumerate(value)]
-        found = (_selector(entry, entry_path) for entry_path, entry in entries)
-        yield tuple(selector for selector in found if selector)
+        found = (_choice(entry, entry_path) for entry_path, entry in entries)
+        yield tuple(choice for choice in found if choice)
         for entry_path, entry in entries:
             yield from _inside(entry, entry_path, depth=depth + 1)
     elif isinstance(value, dict):
-        alone = _selector(value, path)
+        alone = _choice(value, path)
         yield (alone,) if alone else ()
         yield from _inside(value, path, depth=depth)
 
 
-def _inside(value: Any, path: str, *, depth: int) -> Iterator[tuple[_Selector, ...]]:  # noqa: ANN401 - plain JSON
+def _inside(value: Any, path: str, *, depth: int) -> Iterator[tuple[_KindChoice, ...]]:  # noqa: ANN401 - plain JSON
     if isinstance(value, dict):
         for key, inner in value.items():
-            one_text = _selector(inner, f"{path}.{key}") if isinstance(inner, str) and "/" in inner else None
+            one_text = _choice(inner, f"{path}.{key}") if isinstance(inner, str) and "/" in inner else None
             yield (one_text,) if one_text else ()
             yield from _lists(inner, f"{path}.{key}", depth=depth + 1)
     elif isinstance(value, list):
         yield from _lists(value, path, depth=depth + 1)
 
 
-def _selector(entry: object, path: str) -> _Selector | None:
+def _choice(entry: object, path: str) -> _KindChoice | None:
     """An entry of Gatekeeper: `apiGroups` and `kinds` of a match, in which `*` is any; `groups`, `versions` and `kinds`
     of applyTo, which takes no wildcards. Or the text of a kind as Kyverno reads it."""
     if isinstance(entry, str):
@@ -130,9 +130,9 @@ def _selector(entry: object, path: str) -> _Selector | None:
         return None
     kinds, groups = tuple(_strings(entry.get("kinds"))), tuple(_strings(entry.get("apiGroups")))
     if groups:
-        return _Selector(path, groups, (ANY,), kinds)
+        return _KindChoice(path, groups, (ANY,), kinds)
     groups, versions = tuple(_strings(entry.get("groups"))), tuple(_strings(entry.get("versions")))
-    return _Selector(path, _without_any(groups), _without_any(versions), _without_any(kinds)) if groups else None
+    return _KindChoice(path, _without_any(groups), _without_any(versions), _without_any(kinds)) if groups else None
 
 
 def _without_any(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -140,10 +140,10 @@ def _without_any(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple("" if name == ANY else name for name in names)
 
 
-def _of_text(text: str, path: str) -> _Selector | None:
+def _of_text(text: str, path: str) -> _KindChoice | None:
     """`kind`, `version/kind` or `group/version/kind`. Only the last one names a group of Karpenter."""
     match = _KYVERNO_KIND.fullmatch(text)
-    return _Selector(path, (match[1] or ANY,), (match[2] or ANY,), (match[3],), text) if match else None
+    return _KindChoice(path, (match[1] or ANY,), (match[2] or ANY,), (match[3],), text) if match else None
 
 
 def _strings(value: object) -> list[str]:
