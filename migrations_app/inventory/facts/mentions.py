@@ -54,7 +54,8 @@ class _KindChoice(NamedTuple):
     def matches(self, kind: Kind, release: Release) -> bool:
         """Whether it matches objects of that kind in a version that the release serves."""
         is_kind = bool({kind.group, ANY} & set(self.groups)) and bool({kind.kind, ANY} & set(self.kinds))
-        return is_kind and (ANY in self.versions or any(_is_served(kind, one, release=release) for one in self.versions))
+        served = (one for one in self.versions if one == ANY or _is_served(kind, one, release=release))
+        return is_kind and any(served)
 
 
 def outdated_kinds(whole_object: WholeObject, release: Release) -> Iterator[OutdatedKind]:
