@@ -24,7 +24,7 @@ def already_beta(body: Mapping[str, Any], notes: FindingCollector, *, generation
     """A v1beta1 object with cleaned metadata, if v1beta1 is the target; empty for v1 objects and NodeClaims."""
     if generation == "v1":
         notes.add(
-            "no-way-back", (), what="a v1 object is not taken back to v1beta1; use the rollback of Karpenter's webhook"
+            "no-way-back", (), what="a v1 object is not converted to v1beta1; use the rollback of Karpenter's webhook"
         )
         return []
     if body["kind"] == "NodeClaim":

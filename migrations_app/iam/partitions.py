@@ -45,9 +45,10 @@ _EC2_OF = {
 }
 """The names of EC2 in trust policies, of the partitions where they are known; the usual one last.
 
-Source: aws/karpenter-provider-aws#6839, terraform-aws-modules/terraform-aws-eks#3422. In the isolated partitions the
-usual name works as well as the former one of the partition (aws/aws-cdk#22589, aws/aws-cli#8709, eksctl-io/eksctl
-@v0.200.0:pkg/apis/eksctl.io/v1alpha5/partitions.go); IAM of aws-eusc refuses ec2.amazonaws.eu (pulumi/pulumi-eks#2341).
+Source: aws/karpenter-provider-aws#6839, terraform-aws-modules/terraform-aws-eks#3422. In aws-iso and aws-iso-b
+the usual name works as well as the former one of the partition (aws/aws-cdk#22589, aws/aws-cli#8709); for aws-iso-e and
+aws-iso-f eksctl has the usual name alone (eksctl-io/eksctl@v0.202.0:pkg/apis/eksctl.io/v1alpha5/partitions.go). IAM of
+aws-eusc refuses ec2.amazonaws.eu (pulumi/pulumi-eks#2341).
 """
 _BY_NAME = {partition.name: partition for partition in PARTITIONS}
 _COMMERCIAL = PARTITIONS[0]

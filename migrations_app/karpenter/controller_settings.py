@@ -155,6 +155,8 @@ def is_false(text: str) -> bool:
 
 DEVICE_SWITCH = "IGNORE_DRA_REQUESTS"
 """The variable, true by default, by which the controller launches no node for pods with ResourceClaims."""
+DEVICE_VALUE = "settings.ignoreDRARequests"
+"""The Helm value of that variable from 1.8 on. The charts up to 1.14 write nothing for the boolean false."""
 HASHES_ALPHA_ONLY = ("0.30", "0.31")
 """Minors that write drift hashes, and act on alpha objects alone."""
 

@@ -146,7 +146,7 @@ def _kubernetes_change(start: Release, target_release: Release, *, kubernetes: s
         return ""
     if minor_order(kubernetes) > minor_order(window.max):
         return (
-            f"{target_release} supports Kubernetes {window} and the cluster runs {kubernetes}, which cannot be taken "
+            f"{target_release} supports Kubernetes {window} and the cluster runs {kubernetes}, which cannot be rolled "
             "back: pass through without staying, outside the supported window, or build a new cluster"
         )
     before = kubernetes_window(start, table=table)

@@ -69,3 +69,17 @@ def test_accounts_of_resources_and_conditions_are_named(policy, allow, deny):
 )
 def test_accounts_given_by_a_pattern_are_not_known(policy, allow, resource):
     assert accounts_named([policy(allow("iam:PassRole", [f"arn:aws:iam::{HERE}:role/a", resource]))]) is None
+
+
+@pytest.mark.parametrize(
+    "resource", [f"*{HERE}*", f"*:{HERE}:role/*", f"arn:*:{HERE}:role/a", f"arn:aws:s3:::logs-{HERE}/*"]
+)
+def test_accounts_outside_of_the_account_field_are_not_known(policy, allow, resource):
+    assert accounts_named([policy(allow("iam:PassRole", resource))]) is None
+    where = {"StringLike": {"aws:PrincipalArn": resource}}
+    assert accounts_named([policy(allow("iam:PassRole", "*", where))]) is None
+
+
+def test_longer_and_shorter_numbers_are_no_accounts(policy, allow):
+    resources = ["arn:aws:ec2:*:*:launch-template/lt-0123456789012345", "arn:aws:sqs:*:*:queue-12345"]
+    assert accounts_named([policy(allow("*", resources))]) == frozenset()

@@ -93,7 +93,7 @@ def test_no_bridge_release_supports_the_clusters_kubernetes() -> None:
     hops = path("0.32.10", target="1.0", kubernetes="1.31").hops
     assert [(str(hop.release), hop.kubernetes_fits) for hop in hops] == [("0.37.8", False), ("1.0.14", True)]
     assert hops[0].kubernetes_change == (
-        "0.37.8 supports Kubernetes 1.23 to 1.30 and the cluster runs 1.31, which cannot be taken back: "
+        "0.37.8 supports Kubernetes 1.23 to 1.30 and the cluster runs 1.31, which cannot be rolled back: "
         "pass through without staying, outside the supported window, or build a new cluster"
     )
 

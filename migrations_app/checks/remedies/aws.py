@@ -52,7 +52,7 @@ def upgrade_control_plane(name: str, steps: Sequence[tuple[str, str]]) -> Change
     steps_of_control_plane: list[Change] = []
     for minor, before in steps:
         words, notes = ("--name", name, "--kubernetes-version", minor), (before,) if before else ()
-        final = "a control plane is not taken back to an earlier minor"
+        final = "a control plane is not rolled back to an earlier minor"
         steps_of_control_plane.append(
             replace(aws_call("eks", "update-cluster-version", *words, final=final), notes=notes)
         )

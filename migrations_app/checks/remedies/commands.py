@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy, RemedyTool
@@ -30,11 +31,22 @@ from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_line
 from migrations_app.checks.render.lines import task_lines
 from migrations_app.checks.render.sources import source_note
 from migrations_app.checks.shell import json_word, note, words
-from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
+from migrations_app.inventory.facts.controller import (
+    ABSENT,
+    CHART,
+    CRD_CHART,
+    VARIABLES,
+    given_values,
+    helm_release,
+    installation,
+    value_at,
+    variables_without,
+)
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager, managed
-from migrations_app.inventory.facts.rbac import per_target
+from migrations_app.inventory.facts.rbac import missing_rights, per_target
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.karpenter.releases import as_tag, crd_set
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
@@ -175,6 +187,26 @@ def helm_remedies(
     return remedies_of(change, owner, target_release=str(case.hop.release))
 
 
+def variable_remedies(
+    case: CheckContext, variable: str, *, setting: str, value: str, when: ChangeTime = "landing"
+) -> tuple[Remedy, ...]:
+    """Remedies by which the chart gives a variable of the controller the value of its setting. The chart writes the
+    variables in controller.env last: where the variable is among them, it is taken out."""
+    values = given_values(case.inventory)
+    rows = value_at(values.tree, VARIABLES) if values else None
+    is_added = isinstance(rows, list) and any(isinstance(row, dict) and row.get("name") == variable for row in rows)
+    change = HelmValue(setting, as_json(value))
+    if values is None or not is_added:
+        also = f"where {VARIABLES} has {variable}, take it out there: it overrides this value"
+        return helm_remedies(case, (change,), about="" if values else also, when=when)
+    variables = variables_without(case.inventory, frozenset((variable,)))
+    if variables is None:
+        return helm_remedies(case, (), about=f"take {variable} out of {VARIABLES}", when="person")
+    removal = HelmValue(VARIABLES, json.dumps(variables), f"without {variable}, which overrides {setting}")
+    is_given = value_at(values.tree, setting) is not ABSENT
+    return helm_remedies(case, (removal, change) if is_given else (removal,), when=when)
+
+
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
     """Name and namespace of the Helm release of that chart, from its record or the controller's labels."""
     controller = installation(case.inventory)
@@ -285,18 +317,36 @@ LACKING = "karpenter-lacking"
 
 
 def grant_permissions(case: CheckContext, rights: Iterable[RbacRight], *, name: str = LACKING) -> Remedy:
-    """Grants the controller these permissions with an additional ClusterRole of that name."""
+    """Grants the controller these permissions with an additional ClusterRole of that name.
+
+    `kubectl apply` replaces the rules of a role: where the controller has a role of that name, its rules are kept.
+    """
+    own = [role for role in case.inventory.controller_rbac.items if role.metadata.name == name]
+    if own:
+        return in_cluster(_addition(own, rights, name=name))
     controller = installation(case.inventory)
     account = (controller and controller.workload.template.spec.service_account_name) or "default"
     home = controller.namespace if controller else "kube-system"
-    role = {**_rbac("ClusterRole", name), "rules": _rules(rights)}
     binding = {
         **_rbac("ClusterRoleBinding", name),
         "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": home}],
     }
+    role = {**_rbac("ClusterRole", name), "rules": _rules(rights)}
     note = "Gives the controller the rights it lacks; the roles that it has stay as they are"
     return in_cluster(group(*map(_creation, (role, binding)), notes=(note,)))
+
+
+def _addition(own: Sequence[ClusterRole], rights: Iterable[RbacRight], *, name: str) -> ObjectApply:
+    """The role of that name with its present rules and with those that it lacks."""
+    kept: list[JsonMap] = [msgspec.to_builtins(rule) for role in own for rule in role.rules or ()]
+    added = _rules(missing_rights(own, rights))
+    return ObjectApply(
+        manifest={**_rbac("ClusterRole", name), "rules": [*kept, *added]},
+        notes=(f"Adds rights that the controller lacks to its ClusterRole {name}; the rules that it has stay",),
+        undo=ObjectApply(manifest={**_rbac("ClusterRole", name), "rules": kept}),
+        done=f"ClusterRole {name} has the added rules",
+    )
 
 
 RBAC = "rbac.authorization.k8s.io"

@@ -10,7 +10,6 @@ from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import after_task, chart_values, in_aws
 from migrations_app.checks.render import aws_cli
 from migrations_app.checks.render.aws_cli import compact
-from migrations_app.checks.shell import word
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.partitions import iam_region_of
 from migrations_app.iam.policy import WITH_VARIABLES
@@ -18,6 +17,7 @@ from migrations_app.iam.requirements.remedies import size_of
 from migrations_app.iam.trust import AUDIENCE, EXTERNAL_ID, NAMESPACE_TAG, RoleAssumption, statements_of, subject_of
 from migrations_app.inventory.aws_facts.names import controller_accounts
 from migrations_app.inventory.aws_facts.trust import TrustFit
+from migrations_app.inventory.objects.aws import OidcProvider
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 
 WHOLE = "The document is the whole trust policy: an update replaces what is there"
@@ -50,8 +50,8 @@ def trust_remedies(case: CheckContext, fit: TrustFit) -> Iterator[Remedy]:
     document = {"Version": WITH_VARIABLES, "Statement": [*present, statement_wanted]}
     words = ("iam", "update-assume-role-policy", "--role-name", role.name, "--policy-document")
     undo = aws_call(*words, role.trust) if role.trust else None
-    task = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
-    provider = (PersonTask(what=task, where=PROVIDERS, aws=True),) if _provider(entry) else ()
+    task = _provider_task(entry, seen=case.inventory.aws.oidc_provider.items)
+    provider = (PersonTask(what=task, where=PROVIDERS, aws=True),) if task else ()
     shorter = _shortening(document, role_arn=role.arn)
     room = (PersonTask(what=shorter, where="the trust policy of the role", aws=True),) if shorter else ()
     change = group(*provider, *room, aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
@@ -101,12 +101,21 @@ def _one_or_list(values: list[str]) -> str | list[str]:
     return values if len(values) > 1 else values[0]
 
 
-def _provider(entry: RoleAssumption) -> str:
-    """The command that creates the identity provider of the issuer; empty if none is needed."""
+def _provider_task(entry: RoleAssumption, *, seen: Iterable[OidcProvider]) -> str:
+    """What a person does so that IAM takes the tokens of the issuer; empty if nothing is needed."""
     if entry.kind != "Federated":
         return ""
-    url = word(f"https://{entry.principal.partition(':oidc-provider/')[2]}")
-    return f"aws iam create-open-id-connect-provider --url {url} --client-id-list {word(_audience(entry))}"
+    audience = _audience(entry)
+    provider = next((provider for provider in seen if provider.arn == entry.principal), None)
+    if provider is None:
+        issuer = ("--url", f"https://{entry.principal.partition(':oidc-provider/')[2]}")
+        command = aws_cli.command("iam", "create-open-id-connect-provider", *issuer, "--client-id-list", audience)
+        return f"make the identity provider where IAM has none for this issuer: {command}"
+    if audience in provider.client_ids:
+        return ""
+    at = ("--open-id-connect-provider-arn", provider.arn)
+    command = aws_cli.command("iam", "add-client-id-to-open-id-connect-provider", *at, "--client-id", audience)
+    return f"let the identity provider take tokens for {audience}: {command}"
 
 
 def _audience(entry: RoleAssumption) -> str:

@@ -22,7 +22,7 @@ CHANGES = {
     "pause": "pause it after the request under way",
     "resume": "go on with a paused one",
     "abort": "end it after the request under way",
-    "roll_back": "make the plan that takes it back",
+    "roll_back": "make the plan that undoes it",
 }
 
 

@@ -12,6 +12,8 @@ from migrations_app.karpenter.versions import Release, within
 
 CORE, AWS, EXTENSIONS, STORAGE = "karpenter.sh", "karpenter.k8s.aws", "apiextensions.k8s.io", "storage.k8s.io"
 READ = ("get", "list", "watch")
+FOLLOW = ("list", "watch")
+"""What the cache of a controller asks for; objects are then read from the cache."""
 WRITE = ("create", "delete", "update", "patch")
 CHANGE = ("update", "patch")
 
@@ -165,14 +167,14 @@ DEVICES = "resource.k8s.io"
 DEVICE_RIGHTS = _rows(
     "1.13",
     "",
-    (DEVICES, "resourceclaims", READ, "waits at its start until it has read them"),
+    (DEVICES, "resourceclaims", FOLLOW, "waits at its start until it has read them"),
 ) + _rows(
     "1.14",
     "",
-    (DEVICES, "resourceslices", READ, "lists them before it launches any node"),
-    (DEVICES, "deviceclasses", READ, "looks up the classes that claims name"),
+    (DEVICES, "resourceslices", FOLLOW, "lists them before it launches any node"),
+    (DEVICES, "deviceclasses", FOLLOW, "looks up the classes that claims name"),
 )
-"""What a controller needs that does not ignore ResourceClaims; no chart grants it.
+"""What a controller needs that does not ignore ResourceClaims; no chart grants it. It reads devices from its cache.
 
 kubernetes-sigs/karpenter@v1.13.0:pkg/controllers/dynamicresources/deviceallocation/controller.go and
 @v1.14.1:pkg/controllers/provisioning/dra.go, pkg/scheduling/dynamicresources/request.go.

@@ -1,8 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.facts.mentions import KeyMention, mentions
+from migrations_app.inventory.facts.mentions import KeyMention, mentions, outdated_kinds
 from migrations_app.inventory.objects.cluster import AdmissionPolicy
+from migrations_app.karpenter.versions import release
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=40))
 TREES = st.recursive(LEAVES, lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(max_size=20), inner)))
@@ -37,3 +38,11 @@ def test_each_key_once_at_its_first_place():
 @given(st.dictionaries(st.text(max_size=10), TREES))
 def test_any_policy_can_be_searched(spec):
     assert all("karpenter." in one.key for one in mentions(AdmissionPolicy(spec=spec)))
+
+
+ROWS = st.fixed_dictionaries({}, optional={"apiGroups": TREES, "groups": TREES, "versions": TREES, "kinds": TREES})
+
+
+@given(st.one_of(ROWS, st.lists(ROWS), TREES))
+def test_any_list_of_kinds_can_be_read(entries):
+    assert tuple(outdated_kinds(AdmissionPolicy(spec={"kinds": entries}), release("0.33.0"))) == ()

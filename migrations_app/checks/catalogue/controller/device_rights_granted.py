@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from migrations_app.checks import base
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Unknown
 from migrations_app.checks.evidence import at_variable
-from migrations_app.checks.remedies.commands import chart_values, grant_permissions
+from migrations_app.checks.remedies.commands import grant_permissions, variable_remedies
 from migrations_app.checks.shared.planned_kubernetes import reaches_kubernetes
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.rbac import missing_rights, per_target
-from migrations_app.karpenter.controller_settings import DEVICE_SWITCH, is_false
+from migrations_app.karpenter.controller_settings import DEVICE_SWITCH, DEVICE_VALUE, is_false
 from migrations_app.karpenter.hops import hops_from
 from migrations_app.karpenter.tables.rbac_rows import DEVICES, RbacRight, device_rights
 
@@ -70,6 +70,6 @@ def _missing(case: CheckContext) -> tuple[RbacRight, ...]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[base.Remedy]:
     abouts = {row.value("about") for row in evidence}
     if "rights" in abouts:
-        yield grant_permissions(case, _missing(case), name=ROLE)
+        yield grant_permissions(case, device_rights(case.hop.release), name=ROLE)
     if "kubernetes" in abouts:
-        yield from chart_values(case, {"settings.ignoreDRARequests": "true"}, when="before")
+        yield from variable_remedies(case, DEVICE_SWITCH, setting=DEVICE_VALUE, value="true", when="before")

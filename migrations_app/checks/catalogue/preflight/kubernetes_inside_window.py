@@ -54,7 +54,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     highest = newest_patch_for(case.hop.release, seen)
     quickly = "pass through this upgrade quickly: no patch of it reaches higher"
     task = f"upgrade to {highest} instead" if highest else quickly
-    reason = f"a control plane cannot be taken back below {seen}"
+    reason = f"a control plane cannot be rolled back below {seen}"
     yield in_cluster(PersonTask(what=task, why=reason))
 
 

@@ -27,13 +27,13 @@ check = base.Check(
     remedy_tools=("kubectl",),
 )
 HELM, _BY_AGE = ("helm", "-n"), ("--sort-by=.metadata.creationTimestamp",)
-_TAKE_BACK = (
-    "wait for the run of release {name}; if nobody runs it any more, take it back to {revision}, with helm rollback or "
+_ROLL_BACK = (
+    "wait for the run of release {name}; if nobody runs it any more, roll it back to {revision}, with helm rollback or "
     "with the action that rolls Karpenter's Helm release back; helm-controller of Flux from 0.37 on ends it by itself"
 )
 ENDS = {
-    "failed": "upgrade release {name} again once its cause is gone; if one ran before, helm rollback takes it back",
-    "pending-install": "let whoever installs release {name} finish: there is nothing to take it back to",
+    "failed": "upgrade release {name} again once the cause is gone; if one ran before, helm rollback restores it",
+    "pending-install": "let whoever installs release {name} finish: there is no revision to roll it back to",
     "uninstalling": "find out who uninstalls release {name}: what its chart holds is being deleted",
 }
 """For each status but the other two pending ones, what a person does."""
@@ -66,7 +66,7 @@ def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
     yield Observation(pipe=(("kubectl", "-n", home, "get", "secrets", "-l", f"owner=helm,name={name}", *_BY_AGE),))
     past = f"revision {ran}" if ran else "the last revision that ran"
     yield PersonTask(
-        what=ENDS.get(row.seen, _TAKE_BACK).format(name=row.name, revision=past),
+        what=ENDS.get(row.seen, _ROLL_BACK).format(name=row.name, revision=past),
         why="only who began the run knows whether it goes on; its description and the age of its record say more",
         where=f"helm -n {row.namespace} history {row.name}",
     )

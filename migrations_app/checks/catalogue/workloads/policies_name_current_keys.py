@@ -6,10 +6,9 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import note, word
-from migrations_app.inventory.facts.mentions import matched_kinds, mentions
-from migrations_app.karpenter.kinds import successor
+from migrations_app.inventory.facts.mentions import mentions, outdated_kinds
 from migrations_app.karpenter.labels import replacement, retired
-from migrations_app.karpenter.releases import serves, version_gone
+from migrations_app.karpenter.releases import version_gone
 
 check = Check(
     __name__,
@@ -35,6 +34,7 @@ check = Check(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
         "kyverno/kyverno@main:api/kyverno/v1",
         "open-policy-agent/gatekeeper@master:website/docs/mutation.md",
+        "open-policy-agent/gatekeeper@master:pkg/mutation/match",
     ),
     remedy_tools=("kubectl",),
 )
@@ -50,11 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             if newer or retired(key, release):
                 row = at_object(policy, path, seen=key, wanted=newer or replacement(key) or GONE)
                 yield row.with_data(key=key)
-        for match in matched_kinds(policy):
-            newer_kind = successor(match.kind)
-            if newer_kind and serves(release, match.kind.generation) is False:
-                row = at_object(policy, match.path, seen=match.text, wanted=f"{newer_kind.group} {newer_kind.kind}")
-                yield row.with_data(key=match.text)
+        for kind in outdated_kinds(policy, release):
+            yield at_object(policy, kind.path, seen=kind.seen, wanted=kind.wanted).with_data(key=kind.key)
     for volume in case.inventory.volumes.items:
         for expression in volume.expressions:
             if retired(expression.key, release):

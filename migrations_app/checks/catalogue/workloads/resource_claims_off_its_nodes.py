@@ -8,10 +8,10 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, claim_questions, groups_on_nodes
-from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.facts.controller import VARIABLES, installation
 from migrations_app.inventory.facts.workloads import POD_PARTS
 from migrations_app.inventory.objects.karpenter import PodGroup
-from migrations_app.karpenter.controller_settings import DEVICE_SWITCH, is_false
+from migrations_app.karpenter.controller_settings import DEVICE_SWITCH, DEVICE_VALUE, is_false
 from migrations_app.karpenter.hops import hops_from
 
 IGNORED_FROM = "1.7"
@@ -34,6 +34,7 @@ check = Check(
     ),
     remedy_tools=("kubectl",),
 )
+RIGHTS = "From 1.13 on the variable needs rights that no chart grants: device_rights_granted"
 PATH, SEEN, WANTED = "spec.resourceClaims", "present", f"absent, nodes of a node group, or {DEVICE_SWITCH}=false"
 
 
@@ -73,8 +74,6 @@ def _claims(group: PodGroup) -> bool:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = ", ".join(dict.fromkeys(f"{row.namespace}/{row.name}" for row in evidence))[:400]
-    task = f"give {names} nodes that Karpenter does not launch, or start the controller with {DEVICE_SWITCH}=false"
-    why = (
-        "which of the two is a choice; from 1.13 on the switch needs rights that no chart grants: device_rights_granted"
-    )
+    task = f"give {names} nodes that Karpenter does not launch, or set {DEVICE_SWITCH} to 'false' in {VARIABLES}"
+    why = f"which of the two is a choice; the chart writes nothing for {DEVICE_VALUE}: false. {RIGHTS}"
     yield in_cluster(PersonTask(what=task, why=why, done="no pod with a resource claim waits for a node of Karpenter"))

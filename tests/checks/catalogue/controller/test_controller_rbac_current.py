@@ -6,6 +6,7 @@ import yaml
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
+from migrations_app.samples.kubernetes_objects import doc, meta
 from migrations_app.samples.rbac import cluster_roles
 from tests.builders.clusters import (
     a_cluster,
@@ -167,6 +168,19 @@ def test_the_remedy_grants_beside_what_is_there():
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "karpenter", "namespace": "kube-system"}]
     assert binding["roleRef"]["name"] == role["metadata"]["name"] == "karpenter-lacking"
     assert [one.undo.target.kind for one in leaves(first.change)] == ["ClusterRole", "ClusterRoleBinding"]
+
+
+def test_another_fix_takes_nothing_from_a_role_of_that_name():
+    """kubectl apply replaces the rules of a role."""
+    own = {"apiGroups": ["example.com"], "resources": ["things"], "resourceNames": ["one"], "verbs": ["get"]}
+    updates = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["update"]}
+    role = doc("rbac.authorization.k8s.io/v1", "ClusterRole", metadata=meta("karpenter-lacking"), rules=[own, updates])
+    given = remedies(CHECK, "1.0", by_hand().with_docs(role))[0]
+    (change,) = leaves(given.change)
+    deletes = {"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]}
+    assert change.manifest["rules"][:3] == [own, updates, deletes]
+    assert change.undo.manifest == {**change.manifest, "rules": [own, updates]}
+    assert "Adds rights that the controller lacks to its ClusterRole karpenter-lacking" in given.text
 
 
 def printed(text):

@@ -1,5 +1,6 @@
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -104,6 +105,30 @@ def test_an_audience_that_the_identity_provider_does_not_take():
     assert found == refused(
         "the identity provider takes tokens for sts.amazonaws.com only", wanted=f"{PROVIDER} for vault"
     )
+
+
+MAKES = f"aws iam create-open-id-connect-provider --url https://{ISSUER} --client-id-list"
+ADDS = f"aws iam add-client-id-to-open-id-connect-provider --open-id-connect-provider-arn {PROVIDER} --client-id"
+
+
+def test_the_identity_provider_that_is_there_gets_the_audience_and_one_that_is_not_is_made():
+    lacking = remedies(CHECK, "1.0", with_audience("vault", "vault"))[0].text
+    assert f"{ADDS} vault" in lacking
+    assert MAKES not in lacking
+    absent = remedies(CHECK, "1.0", trusting(a_role(trust=by_token()), oidc_provider=()))[0].text
+    assert f"{MAKES} sts.amazonaws.com" in absent
+    assert ADDS not in absent
+
+
+def test_nothing_is_asked_of_an_identity_provider_that_takes_the_audience():
+    given = remedies(CHECK, "1.0", with_audience("vault", clients=("vault",)))[0].text
+    assert "open-id-connect" not in given
+
+
+def test_the_identity_provider_of_another_account_is_not_that_of_the_role():
+    other = replace(oidc(), arn=PROVIDER.replace("111122223333", "444455556666"))
+    given = remedies(CHECK, "1.0", trusting(a_role(trust=document()), oidc_provider=(other,)))[0].text
+    assert f"{MAKES} sts.amazonaws.com" in given
 
 
 def test_an_audience_that_the_trust_policy_does_not_name():

@@ -86,6 +86,6 @@ def test_above_the_window_there_is_only_passing_through():
         Remedy(
             how="kubectl",
             text="# For a person: pass through this upgrade quickly: no patch of it reaches higher\n"
-            "# a control plane cannot be taken back below 1.32",
+            "# a control plane cannot be rolled back below 1.32",
         ),
     )

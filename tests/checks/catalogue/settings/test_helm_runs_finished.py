@@ -38,15 +38,15 @@ def test_a_run_that_was_stopped():
         "helm -n kube-system history karpenter --max 5",
         "kubectl -n kube-system get secrets -l owner=helm,name=karpenter --sort-by=.metadata.creationTimestamp",
     ]
-    assert "take it back to revision 3, with helm rollback" in given.text
+    assert "roll it back to revision 3, with helm rollback" in given.text
 
 
 @pytest.mark.parametrize(
     ("unfinished", "status", "task"),
     [
-        ("pending-rollback", "deployed", "take it back to revision 3, with helm rollback"),
-        ("pending-upgrade", "failed", "take it back to the last revision that ran, with helm rollback"),
-        ("pending-install", "pending-install", "there is nothing to take it back to"),
+        ("pending-rollback", "deployed", "roll it back to revision 3, with helm rollback"),
+        ("pending-upgrade", "failed", "roll it back to the last revision that ran, with helm rollback"),
+        ("pending-install", "pending-install", "there is no revision to roll it back to"),
         ("uninstalling", "uninstalling", "find out who uninstalls release karpenter"),
     ],
 )
@@ -145,7 +145,7 @@ def test_a_run_that_failed():
     assert (status, row.seen) == ("fail", "failed")
     (given,) = remedies(CHECK, "1.0", recorded("failed", status="failed"))
     assert (
-        "upgrade release karpenter again once its cause is gone; if one ran before, helm rollback takes it back"
+        "upgrade release karpenter again once the cause is gone; if one ran before, helm rollback restores it"
         in given.text
     )
 

@@ -70,6 +70,89 @@ def test_kinds_of_today_and_of_others_are_left_alone(policy):
     assert result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(policy)) == GOOD
 
 
+def applied_to(*rows):
+    """A mutation of Gatekeeper that chooses objects by group, version and kind."""
+    spec = {"applyTo": [dict(zip(("groups", "versions", "kinds"), row, strict=True)) for row in rows]}
+    return doc("mutations.gatekeeper.sh/v1", "Assign", metadata=meta("limits"), spec=spec)
+
+
+CORE = ["karpenter.sh"]
+
+
+def seen_at(policy, hop="0.33+", start="0.32.10", kubernetes="1.28"):
+    """Path, what is seen and what is wanted, of each row."""
+    rows = result_of(CHECK, hop, a_cluster(start, kubernetes=kubernetes).with_docs(policy))[2]
+    return [(row.path, row.seen, row.wanted) for row in rows]
+
+
+def test_mutations_choose_objects_by_separate_lists():
+    old = applied_to((CORE, ["v1alpha5"], ["Provisioner", "Machine"]))
+    assert seen_at(old) == [
+        ("spec.applyTo[0].kinds[0]", "Provisioner", "karpenter.sh NodePool"),
+        ("spec.applyTo[0].kinds[1]", "Machine", "karpenter.sh NodeClaim"),
+    ]
+    assert seen_at(old, "0.32", "0.31.4") == []
+    beta = applied_to((CORE, ["v1beta1"], ["NodePool"]))
+    assert seen_at(beta, "1.1+", "1.0.14", "1.29") == [
+        ("spec.applyTo[0].kinds[0]", "karpenter.sh/v1beta1 NodePool", "karpenter.sh/v1")
+    ]
+    assert seen_at(beta, "1.0", "0.37.8", "1.29") == []  # 1.0 serves both
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (CORE, ["v1"], ["Provisioner"]),  # a version that the kind never had
+        (["*"], ["v1alpha5"], ["Provisioner"]),  # applyTo takes no wildcards
+        (["cluster.x-k8s.io"], ["v1beta1"], ["Machine"]),
+    ],
+)
+def test_a_mutation_that_never_chose_an_object_of_karpenter(row):
+    assert seen_at(applied_to(row)) == []
+
+
+def test_every_group_is_that_of_karpenter_for_names_that_only_karpenter_has():
+    assert seen_at(constraint("*")) == [(GATEKEEPER, "Provisioner", "karpenter.sh NodePool")]
+    machines = kyverno({"match": {"kinds": [{"apiGroups": ["*"], "kinds": ["Machine"]}]}})
+    assert seen_at(machines) == []
+
+
+def gatekeeper(*rows):
+    return kyverno({"match": {"kinds": [{"apiGroups": list(groups), "kinds": list(kinds)} for groups, kinds in rows]}})
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        matching("karpenter.sh/*/Provisioner", "karpenter.sh/*/NodePool"),
+        matching("karpenter.sh/*/Provisioner", "karpenter.sh/v1beta1/NodePool"),
+        matching("karpenter.sh/*/Provisioner", "NodePool"),
+        gatekeeper((CORE, ["Provisioner", "NodePool"])),
+        gatekeeper((CORE, ["Provisioner"]), (["*"], ["NodePool"])),
+        gatekeeper((CORE, ["Provisioner", "*"])),
+        gatekeeper((["*"], ["Provisioner", "NodePool"])),
+        applied_to((CORE, ["v1alpha5", "v1beta1"], ["Provisioner", "NodePool"])),
+        applied_to((CORE, ["v1alpha5"], ["Provisioner"]), (CORE, ["v1beta1"], ["NodePool"])),
+    ],
+)
+def test_a_list_that_matches_the_successor_as_well(policy):
+    assert seen_at(policy) == []
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        matching("karpenter.sh/*/Provisioner", "karpenter.sh/*/NodeClaim"),
+        gatekeeper((CORE, ["Provisioner"]), (["example.com"], ["NodePool"])),
+        applied_to((CORE, ["v1alpha5"], ["Provisioner", "NodePool"])),
+        applied_to((CORE, ["v1alpha5"], ["Provisioner"]), (CORE, ["v2"], ["NodePool"])),  # not served
+        kyverno({"rules": [{"kinds": ["karpenter.sh/*/Provisioner"]}, {"kinds": ["karpenter.sh/*/NodePool"]}]}),
+    ],
+)
+def test_a_list_that_does_not_match_the_successor(policy):
+    assert [wanted for _path, _seen, wanted in seen_at(policy)] == ["karpenter.sh NodePool"]
+
+
 def volume(key):
     terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": ["web"]}]}]
     spec = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}

@@ -111,4 +111,6 @@ def test_unseen_is_unknown(part):
 def test_the_remedy_is_a_choice():
     (remedy,) = remedies(CHECK, NEWEST_MINOR, on("1.3.8", *pods(nodes=(NODE,), **CLAIMS)))
     assert "give shop/web nodes that Karpenter does not launch" in remedy.text
+    assert "IGNORE_DRA_REQUESTS to 'false' in controller.env" in remedy.change.what
+    assert "the chart writes nothing for settings.ignoreDRARequests: false" in remedy.text
     assert is_shell(remedy.text)
