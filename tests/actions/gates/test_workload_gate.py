@@ -73,12 +73,9 @@ def test_a_pod_on_a_node_that_was_not_ready_before_is_not_waited_for(status, tol
 
 def test_of_other_kinds_every_pod_is_waited_for():
     for kind, count in (("Deployment", "availableReplicas"), ("StatefulSet", "readyReplicas")):
-        found = read(kind, **{count: 2})
-        gate = workload_gate(target(kind), found, pods=3)
-        words = workload_reasons(
-            gate, workload_progress(kind, found | {"status": found["status"] | {"updatedReplicas": 2}})
-        )
-        assert f"{kind} shop/web: pods replaced: 2 of 3" in words
+        gate = workload_gate(target(kind), read(kind, **{count: 2}), pods=3)
+        seen = workload_progress(kind, read(kind, **{count: 2}, updatedReplicas=2))
+        assert f"{kind} shop/web: pods replaced: 2 of 3" in workload_reasons(gate, seen)
 
 
 def test_after_a_workload_was_scaled_down_fewer_pods_are_enough():
