@@ -3,8 +3,8 @@
 from typing import Literal
 
 from migrations_app.actions.changes import ActionValue, ObjectTarget
-from migrations_app.actions.controller_gate import ControllerGate, ControllerStatus, controller_reasons
-from migrations_app.actions.delivery_gate import DeliveryGate, DeliveryStatus, delivery_reasons
+from migrations_app.actions.gates.controller_gate import ControllerGate, ControllerStatus, controller_reasons
+from migrations_app.actions.gates.delivery_gate import DeliveryGate, DeliveryStatus, delivery_reasons
 from migrations_app.actions.gates.workload_gate import WorkloadGate, WorkloadProgress, workload_reasons
 
 Judgement = Literal["wait", "go", "pause"]

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from migrations_app.actions.base import Action
-from migrations_app.actions.plan import Plan
+from migrations_app.actions.plan import Plan, Step
 from migrations_app.karpenter import kinds
 
 PLAYED: frozenset[str] = frozenset(
@@ -45,6 +47,23 @@ def why_unplayed(plan: Plan) -> str:
     return "; ".join(
         f"changes of {', '.join(kind_names)} are not rehearsed: {reason}" for reason, kind_names in reasons.items()
     )
+
+
+def replaced_workloads(plan: Plan) -> tuple[str, ...]:
+    """The workloads for whose new pods the plan waits, which no rehearsal replaces; as text, each once."""
+    gates = (step.after.workload for step in plan.steps if step.after is not None)
+    return tuple(dict.fromkeys(gate.target.display_name for gate in gates if gate is not None))
+
+
+def without_replacements(plan: Plan) -> Plan:
+    """The plan that does not wait for the pods of a workload: in a rehearsal it would wait in vain."""
+    return replace(plan, steps=tuple(map(_without_replacement, plan.steps)))
+
+
+def _without_replacement(step: Step) -> Step:
+    if step.after is None or step.after.workload is None:
+        return step
+    return replace(step, after=replace(step.after, workload=None))
 
 
 def restarts_workloads(action: Action) -> bool:

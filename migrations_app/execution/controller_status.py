@@ -7,7 +7,7 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import value_at
-from migrations_app.actions.controller_gate import ControllerGate, ControllerStatus, PodOfController
+from migrations_app.actions.gates.controller_gate import ControllerGate, ControllerStatus, PodOfController
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import ReadError
 from migrations_app.karpenter import kinds

@@ -10,7 +10,7 @@ import msgspec
 
 from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import FieldEquals, all_hold, fields_digest, holds, value_at
-from migrations_app.actions.plan import Plan, Step
+from migrations_app.actions.plan import ListLimit, Plan, Step
 from migrations_app.actions.request import ObjectVersion, marks
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput
@@ -54,7 +54,7 @@ def _allowed(writer: Writer, need: RbacNeed, *, objects: list[ObjectTarget]) -> 
     homes = {target.namespace for target in objects}
     if all(homes) and all(writer.may(need, namespace=home) for home in sorted(homes)):
         return True
-    return need.verb != "create" and all(
+    return need.verb not in ("create", "list") and all(
         writer.may(need, namespace=target.namespace, name=target.name) for target in objects
     )
 
@@ -64,8 +64,15 @@ def permissions_to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacN
     return ((RbacNeed(verb="get", group=target.group, plural=target.plural), target) for target in targets)
 
 
+def permissions_to_count(limits: Iterable[ListLimit]) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
+    """The permissions to list what is counted, each for the whole cluster: its target has no name."""
+    for limit in limits:
+        every = ObjectTarget(limit.group, limit.version, limit.plural, "", "")
+        yield RbacNeed(verb="list", group=limit.group, plural=limit.plural), every
+
+
 def permissions_to_execute(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
-    """The permissions for the plan's requests and undo requests, and for the reads before them.
+    """The permissions for the plan's requests and undo requests, and for the reads and counts before them.
 
     Those of helm are proven by the dry run of helm.
     """
@@ -73,6 +80,7 @@ def permissions_to_execute(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]
     changes = [change for step in own for change in (step.change, step.undo) if change]
     yield from permissions_to_read(change.target for change in changes)
     yield from permissions_to_read({source.target: None for step in own for source in step.computed_from})
+    yield from permissions_to_count(limit for step in own for limit in step.at_most)
     yield from ((change.need, change.target) for change in changes)
 
 

@@ -1,7 +1,7 @@
 """Reads the one object whose own status a gate waits for: a delivery, or a workload."""
 
 from migrations_app.actions.changes import ObjectTarget
-from migrations_app.actions.delivery_gate import DeliveryStatus, delivery_status
+from migrations_app.actions.gates.delivery_gate import DeliveryStatus, delivery_status
 from migrations_app.actions.gates.workload_gate import WorkloadProgress, workload_progress
 from migrations_app.clients.kubernetes.api import Writer
 from migrations_app.errors import ReadError

@@ -22,6 +22,7 @@ class Command(NamedTuple):
 
 
 _LOOP = re.compile(r"^for (\w+) in ([^;\n]*);\s*do\s*(.*?);?\s*done$", re.DOTALL | re.MULTILINE)
+_GUARDED = re.compile(r"^if (.*); then (.*); else echo .*; false; fi$")
 _PLAIN = (
     "get",
     "describe",
@@ -51,7 +52,8 @@ def commands(text: str) -> Iterator[Command]:
     """The kubectl commands of a shell text; loops over names are unrolled, pipes and comments cut."""
     # A line that ends in a backslash goes on in the next one.
     for line in re.sub(r"(?m)^((?!#).*)\\\n", r"\1", _unrolled(text)).splitlines():
-        for piece in re.split(r"\s(?:&&|\||>)\s", line.strip()):
+        line = _GUARDED.sub(r"\1 && \2", line.strip())
+        for piece in re.split(r"\s(?:&&|\||>)\s", line):
             yield from _command(piece)
 
 

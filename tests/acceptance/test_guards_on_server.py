@@ -1,5 +1,6 @@
 """What stands before a patch that is only right later: on a real API server it lets nothing through too early."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_patch_waits_for_what_has_to_be_seen_first(clean_apiserver: ApiServer,
 def test_a_provisioner_is_deleted_only_once_no_machine_is_left(
     clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path
 ) -> None:
-    """Deleting it earlier drains all of its nodes at once."""
+    """Deleting it earlier drains all of its nodes at once. An AWSNodeTemplate waits for its Provisioner in turn."""
     (fault,) = (one for one in FAULTS if one.of in GUARDED)
     documents = objects(find(fault.on))
     fault.plant(documents)
@@ -71,19 +72,28 @@ def test_a_provisioner_is_deleted_only_once_no_machine_is_left(
     kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
     kubeconfig.chmod(0o600)
     (lines,) = lines_of(finding_of(fault))
+    (template_lines,) = lines_of(finding_of(replace(fault, check="legacy_node_templates_gone")))
     machines, provisioners = (f"/apis/karpenter.sh/v1alpha5/{plural}" for plural in ("machines", "provisioners"))
+    templates = "/apis/karpenter.k8s.aws/v1alpha1/awsnodetemplates"
 
-    def left() -> tuple[int, int, int]:
-        """The exit code of the lines, and how many Machines and Provisioners there are then."""
-        code = run(lines, kubectl=kubectl, kubeconfig=kubeconfig).returncode
-        return code, *(len(clean_apiserver.admin.items(path)) for path in (machines, provisioners))
+    def count(path: str) -> int:
+        return len(clean_apiserver.admin.items(path))
 
-    assert left() == (1, 1, 1)
+    def left(script: str = lines) -> tuple[int, int, int, int]:
+        """The exit code of the script, and how many Machines, Provisioners and AWSNodeTemplates there are then."""
+        done = run(f"set -euo pipefail\n{script}\necho went on", kubectl=kubectl, kubeconfig=kubeconfig)
+        assert done.stdout.endswith("went on\n") == (done.returncode == 0)
+        assert ("\nnot deleted: " in f"\n{done.stderr}") == (done.returncode != 0)
+        return done.returncode, count(machines), count(provisioners), count(templates)
+
+    assert left() == (1, 1, 1, 1)
+    assert left(template_lines) == (1, 1, 1, 1)
     for machine in clean_apiserver.admin.items(machines):
         path = clean_apiserver.admin.path_of(machine)
         clean_apiserver.admin.patch(path, {"metadata": {"finalizers": None}})
         clean_apiserver.admin.request("DELETE", path)
-    assert left() == (0, 0, 0)
+    assert left() == (0, 0, 0, 1)
+    assert left(template_lines) == (0, 0, 0, 0)
     for kind in ("nosuchkind.karpenter.sh", "machines.karpenter.sh"):  # only the server's own word counts
         done = run(f"{piped(none_left(kind))} && echo none || true", kubectl=kubectl, kubeconfig=kubeconfig)
         assert done.stdout == ("none\n" if kind == "machines.karpenter.sh" else "")

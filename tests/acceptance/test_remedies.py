@@ -86,6 +86,7 @@ def test_no_remedy_is_prose_that_a_shell_would_run() -> None:
         "karpdash ",
         "grep ",
         "for ",
+        "if ",
         "done",
         "  ",
         "#",

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from migrations_app.actions.plan import RolloutLimits
+from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.errors import InvalidInput
 from migrations_app.rehearsals.play import Failure
 from migrations_app.rehearsals.rehearse import RehearsalRequest, rehearse_cluster
+from migrations_app.samples.kubernetes_objects import template, workload
 from tests.rehearsals.scene import Refusing, Scene
 
 SMALL = Scene()
@@ -57,6 +60,25 @@ def test_a_zone_without_capacity_gets_no_node():
     found = rehearsed(scenario="full_zone", zone="eu-central-1a")
     assert found.finished
     assert {one.zone for one in found.groups if one.pool == "NodePool/web"} == {"eu-central-1b", "eu-central-1c"}
+
+
+def test_pods_of_a_changed_workload_are_said_not_to_be_replaced():
+    """No controller of the simulator replaces them: a play that waited for that stopped at every such workload."""
+    pod = template({"app": "store"}, {"nodeSelector": {"karpenter.sh/provisioner-name": "web"}, "containers": []})
+    more = [
+        workload("StatefulSet", "store", namespace="shop", replicas=2, pod=pod),
+        workload("DaemonSet", "agent", namespace="shop", replicas=2, pod=pod),
+    ]
+    items = [*SMALL.documents, *more]
+    bundle = open_bundle({"dump.json": msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items})})
+    found = rehearse_cluster(bundle, replace(ROLL, action="rename_markers"), cluster="shop")
+    assert (found.finished, found.stopped, found.steps_done, found.steps) == (True, None, 2, 2)
+    (words,) = (one.words for one in found.unknown if one.code == "replacement_unplayed")
+    assert words == (
+        "pods of StatefulSet shop/store, DaemonSet shop/agent are not replaced here: how long that takes, and whether "
+        "they get a node, is not known"
+    )
+    assert "replacement_unplayed" not in {one.code for one in rehearsed().unknown}
 
 
 def test_pods_that_are_bound_to_the_full_zone_find_no_place():

@@ -1,1 +1,1 @@
-"""Gates on the status that one object reports of itself."""
+"""Gates on the status of what a step changed: the controller, a delivery, a workload."""

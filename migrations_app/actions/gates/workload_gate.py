@@ -14,10 +14,16 @@ from migrations_app.manifests import JsonMap
 
 
 class WorkloadGate(ActionValue, frozen=True):
-    """The workload whose pods have to be replaced. `available`: how many of them were available at the preview."""
+    """The workload whose pods have to be replaced. `available`: how many of them were available at the preview.
+
+    `unavailable`: how many pods of a DaemonSet were not. Where a node is not Ready, the deleted pod does not end, and
+    counts as not updated all that time. Source: kubernetes/kubernetes:pkg/controller/daemon/daemon_controller.go
+    (updateDaemonSetStatus). It is 0 for other kinds: they do not count on each node.
+    """
 
     target: ObjectTarget
     available: int = 0
+    unavailable: int = 0
 
 
 class WorkloadProgress(ActionValue, frozen=True):
@@ -68,6 +74,13 @@ def workload_progress(kind: str, read: JsonMap | None) -> WorkloadProgress:
     )
 
 
+def workload_gate(target: ObjectTarget, read: JsonMap, *, pods: int) -> WorkloadGate:
+    """The gate for `pods` restarting pods of the workload, with its counts as read for the preview."""
+    before = workload_progress(target.kind, read)
+    unavailable = max(0, before.wanted - before.available) if target.kind == kinds.DAEMON_SET.kind else 0
+    return WorkloadGate(target=target, available=min(before.available, pods), unavailable=unavailable)
+
+
 def workload_reasons(gate: WorkloadGate, seen: WorkloadProgress | None) -> list[str]:
     """The reasons why the gate does not hold yet, as text; empty if it holds."""
     if seen is None:
@@ -82,7 +95,7 @@ def _reasons(gate: WorkloadGate, seen: WorkloadProgress) -> Iterator[str]:
         return
     if not seen.observed:
         yield f"{where} was not taken up by its controller yet"
-    if seen.updated < seen.wanted:
+    if seen.updated < seen.wanted - min(gate.unavailable, max(0, seen.wanted - seen.available)):
         yield f"{where}: pods replaced: {seen.updated} of {seen.wanted}"
     if seen.outdated:
         yield f"{where}: pods of the former template: {seen.outdated}"

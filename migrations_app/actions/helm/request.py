@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from migrations_app.actions.changes import ActionValue, ObjectTarget, PlannedRequest
-from migrations_app.actions.controller_gate import ControllerGate
+from migrations_app.actions.gates.controller_gate import ControllerGate
 from migrations_app.karpenter import kinds
 
 HelmOperation = Literal["upgrade", "rollback"]

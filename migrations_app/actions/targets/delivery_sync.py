@@ -2,9 +2,9 @@
 
 import msgspec
 
-from migrations_app.actions.controller_gate import ControllerGate, leader_lease
-from migrations_app.actions.delivery_gate import DeliveryGate
 from migrations_app.actions.gate import Gate
+from migrations_app.actions.gates.controller_gate import ControllerGate, leader_lease
+from migrations_app.actions.gates.delivery_gate import DeliveryGate
 from migrations_app.actions.targets.deliveries import delivery_target
 from migrations_app.inventory.facts.controller import CHART, installation
 from migrations_app.inventory.facts.delivery_sources import ChartDelivery

@@ -161,21 +161,22 @@ def without_successor(inventory: Inventory, old: Provisioner) -> str:
 
 
 def successor_pool(inventory: Inventory, old: Provisioner | NodePool, *, without: Collection[object] = ()) -> NodePool:
-    """The ready NodePool that takes over the pods of the pool, the one of its name first; none of those in `without`.
+    """The ready NodePool that fits the pods of the pool, the one of its name first; none of those in `without`.
 
     Raises Unavailable if there is none.
     """
     others = sorted(
         (pool for pool in living_pools(inventory) if pool not in without), key=lambda pool: pool.name != old.name
     )
-    for pool in others:
-        if is_ready(pool) if isinstance(old, NodePool) else not _obstacle(old, pool):
-            return pool
+    reasons = [_obstacle(old, pool) for pool in others]
+    if not all(reasons):
+        return others[reasons.index("")]
     words = without_successor(inventory, old) if isinstance(old, Provisioner) else ""
-    raise Unavailable(words or f"no other NodePool is ready for the pods of {old.name}", code="no_successor")
+    why = f": {min(reasons, key=len)}" if reasons else ""
+    raise Unavailable(words or f"no other NodePool is ready for the pods of {old.name}{why}", code="no_successor")
 
 
-def _obstacle(old: Provisioner, pool: NodePool) -> str:
+def _obstacle(old: Provisioner | NodePool, pool: NodePool) -> str:
     if not is_ready(pool):
         return f"NodePool {pool.name} is not ready"
     difference = misfit(old, pool)

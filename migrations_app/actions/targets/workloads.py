@@ -13,7 +13,7 @@ from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Field, value_at
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.gates.workload_gate import WorkloadGate, workload_progress
+from migrations_app.actions.gates.workload_gate import workload_gate
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted
 from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, mark_mentions, placement_mentions
@@ -215,8 +215,7 @@ def rollout_gate(target: ObjectTarget, read: JsonMap, *, restart: Restart) -> Ga
     """
     if not restart.pods or restart.later:
         return Gate(pending_above=0) if restart.pods else None
-    before = workload_progress(target.kind, read)
-    workload = WorkloadGate(target=with_uid(target, read), available=min(before.available, restart.pods))
+    workload = workload_gate(with_uid(target, read), read, pods=restart.pods)
     return Gate(workload=workload, pending_above=0, seconds=max(LEAST_SECONDS, SECONDS_A_POD * restart.pods))
 
 

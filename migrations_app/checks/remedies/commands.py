@@ -48,6 +48,8 @@ from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.inventory.objects.karpenter import NamedObject
+from migrations_app.inventory.parts import Seen
+from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.releases import as_tag, crd_set
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
 from migrations_app.karpenter.versions import Release
@@ -292,6 +294,13 @@ def none_left(resource: str) -> Guard:
     """A pipe that succeeds only if the API server answers that no object of the kind exists."""
     every = ("kubectl", "get", resource, "-o", "jsonpath={.kind}{.items[*].metadata.name}")
     return every, ("grep", "-qx", "List")
+
+
+def none_left_where_served(kind: Kind, inventory: Inventory) -> Guard:
+    """As `none_left`; empty if the cluster was seen to have no CRD of the kind: its server would not answer."""
+    crds = inventory.crds
+    unserved = isinstance(crds, Seen) and all(crd.name != kind.crd_name for crd in crds.items)
+    return () if unserved else none_left(kind.crd_name)
 
 
 def with_cluster_commands(remedies: Sequence[Remedy], cluster_change: Change) -> tuple[Remedy, ...]:

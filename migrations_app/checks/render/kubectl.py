@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Final
 
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from migrations_app.checks.changes import (
 )
 from migrations_app.checks.render.lines import comments, observed, piped, printed, task_lines
 from migrations_app.checks.render.sources import OF_OBJECTS
-from migrations_app.checks.shell import json_word, no_option, note, word, words
+from migrations_app.checks.shell import json_word, no_option, note, quoted, word, words
 from migrations_app.manifests.writer import text_of
 
 MAX_NAMES_SHOWN: Final = 20
@@ -125,20 +125,22 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
         case ObjectPatch():
             sub = f" --subresource={word(first.subresource)}" if first.subresource else ""
             form = "merge" if isinstance(first.body, dict) else "json"
-            head = f"{_guarded(first.guard)}{_command_head('patch', first.target)}"
-            yield f"{head}{sub} --type={form} -p {json_word(first.body)}"
+            command = f"{_command_head('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
+            yield _guarded(command, first.guard, not_done=f"not patched: {_objects(steps)}")
         case ObjectApply():
             yield from printed(text_of(first.manifest))
             yield "  | kubectl apply -f -"
         case ObjectDelete():
             cascade = f" --cascade={first.propagation}" if first.propagation != "background" else ""
-            yield f"{_guarded(first.guard)}{_command_head('delete', first.target, names=_names(steps))}{cascade}"
+            command = f"{_command_head('delete', first.target, names=_names(steps))}{cascade}"
+            yield _guarded(command, first.guard, not_done=f"not deleted: {_objects(steps)}")
         case ObjectLabels() | ObjectAnnotations():
             verb = "label" if isinstance(first, ObjectLabels) else "annotate"
-            guard = _guarded(first.guard) if isinstance(first, ObjectAnnotations) else ""
+            guard = first.guard if isinstance(first, ObjectAnnotations) else ()
             more = " --overwrite" if first.given else ""
-            head = f"{guard}{_command_head(verb, first.target, names=_names(steps))}"
-            yield f"{head} {_marks(first.given, first.removed)}{more}"
+            head = _command_head(verb, first.target, names=_names(steps))
+            command = f"{head} {_marks(first.given, first.removed)}{more}"
+            yield _guarded(command, guard, not_done=f"not annotated: {_objects(steps)}")
         case NodeTaint():
             yield f"kubectl taint node {word(first.target.name)} {_taint(first)}"
         case QueryRename():
@@ -147,9 +149,23 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
             yield from _without_change(first, steps)
 
 
-def _guarded(guard: Sequence[tuple[str, ...]]) -> str:
-    """The beginning of a line that goes on only if the last of these programs succeeds; empty without any."""
-    return f"{piped(guard)} && " if guard else ""
+def _guarded(command: str, guard: Sequence[tuple[str, ...]], *, not_done: str) -> str:
+    """A line that runs the command only if the last of these programs succeeds, and else says on stderr what was not
+    done and what to look at, and fails. The command alone without any.
+
+    Not `guard && command`: under `set -e` a script goes on behind it when the guard fails. Not `exit`: it closes the
+    shell that the line was pasted into.
+    """
+    if not guard:
+        return command
+    look = " ".join(takewhile(lambda each: not each.startswith("-"), guard[0]))
+    said = quoted(f"{not_done}; look first at: {look}")
+    return f"if {piped(guard)}; then {command}; else echo {said} >&2; false; fi"
+
+
+def _objects(steps: Sequence[Change]) -> str:
+    targets = [step.target for step in steps if step.target is not None]
+    return " ".join((targets[0].resource or targets[0].kind.lower(), *(target.name for target in targets)))
 
 
 def _pipe_of(task: PersonTask, *, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -100,22 +100,22 @@ _DRAIN_TAINT_KEY = labels.LEGACY_TAINT
 _OWNER_KEYS = (labels.PROVISIONER_NAME, labels.NODEPOOL)
 
 
-def misfit(old: Provisioner, pool: NodePool) -> str:
+def misfit(old: Provisioner | NodePool, pool: NodePool) -> str:
     """Why the pool cannot take over from the Provisioner, as text after its name; empty if nothing prevents it."""
     return next(_misfits(old, pool), "")
 
 
-def _misfits(old: Provisioner, pool: NodePool) -> Iterator[str]:
-    old_taints = _taints(old, "spec.taints")
-    for taint in _taints(pool, "spec.template.spec.taints"):
-        if taint not in old_taints:
-            yield f"has the taint {taint[0]}, which the pods need not tolerate now"
+def _misfits(old: Provisioner | NodePool, pool: NodePool) -> Iterator[str]:
+    at = "spec.template"
+    spec, metadata = ("spec", "spec") if isinstance(old, Provisioner) else (f"{at}.spec", f"{at}.metadata")
+    for taint in sorted(_taints(pool, f"{at}.spec.taints") - _taints(old, f"{spec}.taints")):
+        yield f"has the taint {taint[0]}, which the pods need not tolerate now"
     requirements = _values(pool, "spec.template.spec.requirements")
     pool_labels = _texts(pool, "spec.template.metadata.labels")
-    for key, value in _texts(old, "spec.labels").items():
+    for key, value in _texts(old, f"{metadata}.labels").items():
         if key not in _OWNER_KEYS and pool_labels.get(key) != value and value not in requirements.get(key, ()):
             yield f"does not give the label {key}={value}"
-    for key, values in _values(old, "spec.requirements").items():
+    for key, values in _values(old, f"{spec}.requirements").items():
         admitted = requirements.get(key, set() if key not in pool_labels else {pool_labels[key]})
         if admitted and not values & admitted:
             yield f"admits no {key} of {' '.join(sorted(values))}"

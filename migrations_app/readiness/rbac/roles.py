@@ -140,8 +140,16 @@ KNOWN_NAMES: dict[tuple[str, str], tuple[str, ...]] = {
 }
 """By group and plural, the known names of objects; rules for them are limited to these names, except for `create`."""
 
-COUNTED_KINDS = (kinds.NODE, kinds.POD, kinds.DISRUPTION_BUDGET, kinds.PROVISIONER, kinds.MACHINE, kinds.NODE_CLAIM)
-"""Kinds that are counted while a rollout runs."""
+COUNTED_KINDS = (
+    kinds.NODE,
+    kinds.POD,
+    kinds.DISRUPTION_BUDGET,
+    kinds.PROVISIONER,
+    kinds.MACHINE,
+    kinds.NODE_CLAIM,
+    kinds.AWS_NODE_TEMPLATE,
+)
+"""Kinds that are counted while a rollout runs, or right before one of its requests is sent."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -100,6 +100,36 @@ def test_a_nodepool_goes_where_another_is_ready():
     assert refused(current(a_pool(name="api")), **both)[0] == "no_successor"
 
 
+ARM = {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}
+AMD = ARM | {"values": ["amd64"]}
+GPU = {"spec.template.spec.taints": [{"key": "gpu", "effect": "NoSchedule"}]}
+TEAM = {"spec.template.metadata.labels": {"team": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("old", "other", "why"),
+    [
+        ({}, GPU, "has the taint gpu, which the pods need not tolerate now"),
+        (TEAM, {}, "does not give the label team=a"),
+        (
+            {"spec.template.spec.requirements": [AMD]},
+            {"spec.template.spec.requirements": [ARM]},
+            "admits no kubernetes.io/arch of amd64",
+        ),
+    ],
+)
+def test_the_pool_that_takes_over_fits_as_for_a_provisioner(old, other, why):
+    """On the nodes of another ready one the pods may stay pending."""
+
+    def scene_of(*docs):
+        return a_cluster("1.3.0", kubernetes="1.31").with_docs(a_pool(old), *a_claim(), a_pool(other, name="a"), *docs)
+
+    (step,) = steps_of(ACTION, a_scene(scene_of(a_pool(old, name="like-it"))), nodepools=["web"])
+    assert [one.target.display_name for one in step.computed_from] == ["NodePool like-it"]
+    words = f"no other NodePool is ready for the pods of web: NodePool a {why}"
+    assert refused(scene_of(), nodepools=["web"]) == ("no_successor", words)
+
+
 def test_without_a_successor_only_an_empty_provisioner_goes():
     assert refused(alpha(), provisioners=["web"])[0] == "no_successor"
     empty = a_cluster("0.32.10", kubernetes="1.28").with_docs(a_provisioner())

@@ -1,12 +1,18 @@
 """Alpha objects go only when nothing hangs on them, their CRDs only when no object is left, Machines never."""
 
+import re
+
 import pytest
 
 from migrations_app.actions.base import Unavailable
+from migrations_app.actions.registry import all_actions
+from migrations_app.errors import InvalidInput
+from migrations_app.execution.proof import permissions_to_execute, refuse_missing_rights
 from migrations_app.karpenter import kinds
+from migrations_app.readiness.rbac.roles import act_rules
 from migrations_app.use_cases.rollouts.backups import diffs_of
 from tests.actions.on_server import carried_out, installed, previewed, put, registered
-from tests.actions.scenes import a_scene, action_of, asks_too_much, forecast_of, steps_of
+from tests.actions.scenes import a_plan, a_scene, action_of, asks_too_much, forecast_of, steps_of
 from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, sent
 from tests.builders.clusters import a_cluster, helm_crds
 from tests.builders.pools import a_machine, a_pool, a_provisioner, a_template
@@ -44,6 +50,22 @@ def test_crds_go_once_no_object_is_left():
     assert [step.title for step in found] == DELETED_CRDS
     assert {(step.risk, step.undo.verb) for step in found} == {("destructive", "create")}
     assert action_of(ACTION).typed
+
+
+class MayAllButList:
+    def may(self, need, *, namespace="", name=""):
+        return need.verb != "list" or bool(name)
+
+
+def test_the_preview_proves_that_what_is_counted_may_be_listed():  # A26
+    """A right for named objects does not cover a list."""
+    with pytest.raises(InvalidInput) as caught:
+        refuse_missing_rights(MayAllButList(), permissions_to_execute(a_plan(ACTION, steps_of(ACTION, scene()))))
+    assert caught.value.code == "missing_rights"
+    asked = set(re.findall(r'resources: \["(\w+)"\], verbs: \["list"\]', caught.value.message))
+    assert asked == {"provisioners", "machines", "awsnodetemplates"}
+    granted = {plural for rule in act_rules(all_actions()) if "list" in rule.verbs for plural in rule.resources}
+    assert asked <= granted
 
 
 def test_a_provisioner_with_nodes_or_machines_stays_with_its_template():  # CRD-12

@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue import roll_back_controller
-from migrations_app.actions.controller_gate import ControllerGate
+from migrations_app.actions.gates.controller_gate import ControllerGate
 from migrations_app.actions.helm.request import HelmProposal, HelmRun, SourceRecord, run_of
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.render import as_kubectl

@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.gate import ClusterCounters, Gate, judge
-from migrations_app.actions.gates.workload_gate import WorkloadGate, workload_progress, workload_reasons
+from migrations_app.actions.gates.workload_gate import WorkloadGate, workload_gate, workload_progress, workload_reasons
 from migrations_app.actions.render import gate_words
 
 DONE = {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 3}
@@ -54,6 +54,28 @@ def test_pods_that_were_not_available_before_do_not_have_to_be():
     found = read("Deployment", availableReplicas=1)
     assert reasons("Deployment", found, available=1) == []
     assert reasons("Deployment", found, available=2) == ["it: pods available: 1, before: 2"]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ({"updatedNumberScheduled": 2, "numberAvailable": 2}, []),
+        ({"updatedNumberScheduled": 1, "numberAvailable": 2}, ["it: pods replaced: 1 of 3"]),
+        ({"updatedNumberScheduled": 2, "numberAvailable": 3}, ["it: pods replaced: 2 of 3"]),
+    ],
+)
+def test_a_pod_on_a_node_that_was_not_ready_before_is_not_waited_for(status, told):
+    """It is deleted and never ends, so its DaemonSet does not count it as updated. One more is waited for."""
+    gate = workload_gate(target("DaemonSet"), read("DaemonSet", numberAvailable=2), pods=3)
+    found = workload_reasons(gate, workload_progress("DaemonSet", read("DaemonSet", **status)))
+    assert (gate.available, [words.replace("DaemonSet shop/web", "it") for words in found]) == (2, told)
+
+
+def test_of_other_kinds_every_pod_is_waited_for():
+    for kind, count in (("Deployment", "availableReplicas"), ("StatefulSet", "readyReplicas")):
+        gate = workload_gate(target(kind), read(kind, **{count: 2}), pods=3)
+        seen = workload_progress(kind, read(kind, **{count: 2}, updatedReplicas=2))
+        assert f"{kind} shop/web: pods replaced: 2 of 3" in workload_reasons(gate, seen)
 
 
 def test_after_a_workload_was_scaled_down_fewer_pods_are_enough():

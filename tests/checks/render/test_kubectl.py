@@ -107,8 +107,29 @@ def test_taints():
 def test_a_deletion_that_is_only_right_later_looks_first():
     guard = (("kubectl", "get", "machines"), ("grep", "-q", "none"))
     steps = [ObjectDelete(target=pool(name), guard=guard) for name in ("a", "b")]
-    assert text(group(*steps)) == ("kubectl get machines | grep -q none && kubectl delete nodepools.karpenter.sh a b")
+    assert text(group(*steps)) == (
+        "if kubectl get machines | grep -q none; then kubectl delete nodepools.karpenter.sh a b; "
+        "else echo 'not deleted: nodepools.karpenter.sh a b; look first at: kubectl get machines' >&2; false; fi"
+    )
     assert lines(group(steps[0], replace(steps[1], guard=())))[1] == "kubectl delete nodepools.karpenter.sh b"
+
+
+@pytest.mark.parametrize(("found", "done"), [("none", (0, "deleted\nnext\n")), ("one", (1, ""))])
+def test_a_script_ends_at_what_was_not_done_and_says_so(found, done):
+    guard = (("kubectl", "get", "machines", "-o", "name"), ("grep", "-qx", "none"))
+    line = text(ObjectDelete(target=pool("it's"), guard=guard))
+    stub = f"kubectl() {{ if [ $1 = get ]; then echo {found}; else echo deleted; fi; }}"
+    script = "\n".join(("set -euo pipefail", stub, line, "echo next"))
+    ran = subprocess.run(("/bin/bash", "-c", script), capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == done
+    said = "not deleted: nodepools.karpenter.sh it's; look first at: kubectl get machines\n"
+    assert ran.stderr == (said if found == "one" else "")
+
+
+def test_a_pasted_line_leaves_the_shell_open():
+    line = text(ObjectDelete(target=pool(), guard=(("false",),)))
+    ran = subprocess.run(("/bin/bash",), input=f"{line}\necho next\n", capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "next\n")
 
 
 def test_what_only_reads_keeps_its_words():

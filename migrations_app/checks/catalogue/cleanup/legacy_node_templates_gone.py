@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import ChangeTarget
-from migrations_app.checks.remedies.commands import deletion_remedies
+from migrations_app.checks.remedies.commands import deletion_remedies, none_left_where_served
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -42,6 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    first, target = "When no Provisioner names it any more", ChangeTarget(KIND.kind, "", resource=KIND.crd_name)
-    items, needs = case.inventory.awsnodetemplates.items, ("legacy_provisioners_gone",)
-    yield from deletion_remedies(target, items, first=first, when="before", needs=needs)
+    first = "When no Provisioner names it any more: the line looks whether there is one at all"
+    target, items = ChangeTarget(KIND.kind, "", resource=KIND.crd_name), case.inventory.awsnodetemplates.items
+    needs, guard = ("legacy_provisioners_gone",), none_left_where_served(kinds.PROVISIONER, case.inventory)
+    yield from deletion_remedies(target, items, first=first, when="before", needs=needs, guard=lambda _template: guard)

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import ChangeTarget
-from migrations_app.checks.remedies.commands import deletion_remedies, none_left
+from migrations_app.checks.remedies.commands import deletion_remedies, none_left_where_served
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -46,9 +45,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = "When no Machine is left, which the line looks at: deleting one earlier drains all of its nodes at once"
     target, items = ChangeTarget(KIND.kind, "", resource=KIND.crd_name), case.inventory.provisioners.items
-    machines, crds = kinds.MACHINE.crd_name, case.inventory.crds
-    unserved = isinstance(crds, Seen) and all(crd.name != machines for crd in crds.items)
-    guard = () if unserved else none_left(machines)
+    guard = none_left_where_served(kinds.MACHINE, case.inventory)
     yield from deletion_remedies(
         target, items, first=first, when="before", needs=NEEDS, guard=lambda _provisioner: guard
     )

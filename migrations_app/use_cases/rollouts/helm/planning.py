@@ -9,7 +9,7 @@ import msgspec
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import content_digest, value_at
-from migrations_app.actions.controller_gate import ControllerGate, leader_lease
+from migrations_app.actions.gates.controller_gate import ControllerGate, leader_lease
 from migrations_app.actions.helm.request import HelmOperation, HelmProposal, HelmRequest, HelmRun, SourceRecord
 from migrations_app.actions.targets.crds import planned_release
 from migrations_app.actions.targets.helm_releases import one_release, refuse_without_rollback, repair_of_newest

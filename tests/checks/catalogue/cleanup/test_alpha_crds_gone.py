@@ -57,8 +57,10 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_deletes_them_while_they_are_empty():
     first = "# Only while no object of these kinds is left; each line looks first"
-    empty = "kubectl get {} -o 'jsonpath={{.kind}}{{.items[*].metadata.name}}' | grep -qx List"
-    text = "\n".join((first, *(f"{empty.format(name)} && kubectl delete crd {name}" for name in NAMES)))
+    empty = "kubectl get {0} -o 'jsonpath={{.kind}}{{.items[*].metadata.name}}' | grep -qx List"
+    told = "echo 'not deleted: crd {0}; look first at: kubectl get {0}' >&2; false"
+    line = f"if {empty}; then kubectl delete crd {{0}}; else {told}; fi"
+    text = "\n".join((first, *(line.format(name) for name in NAMES)))
     assert without_changes(remedies(CHECK, "1.0", with_alpha_crds())) == (Remedy(how="kubectl", text=text),)
 
 

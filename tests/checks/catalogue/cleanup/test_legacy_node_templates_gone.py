@@ -60,12 +60,17 @@ def test_the_remedy_names_them_all():
     assert without_changes(remedies(CHECK, "0.33+", with_templates("default", "gpu"))) == (
         Remedy(
             how="kubectl",
-            text="# When no Provisioner names it any more\n"
-            "kubectl delete awsnodetemplates.karpenter.k8s.aws default gpu",
+            text="# When no Provisioner names it any more: the line looks whether there is one at all\n"
+            "if kubectl get provisioners.karpenter.sh -o 'jsonpath={.kind}{.items[*].metadata.name}' | grep -qx List; "
+            "then kubectl delete awsnodetemplates.karpenter.k8s.aws default gpu; else echo 'not deleted: "
+            "awsnodetemplates.karpenter.k8s.aws default gpu; look first at: kubectl get provisioners.karpenter.sh' "
+            ">&2; false; fi",
         ),
     )
 
 
 def test_a_long_list_is_cut():
     (remedy,) = remedies(CHECK, "0.33+", with_templates(*(f"t{number:02}" for number in range(30))))
-    assert remedy.text.endswith(" t18 t19\n# and 10 more, in the same way")
+    lines = remedy.text.splitlines()
+    assert " t18 t19; else " in lines[1]
+    assert lines[2:] == ["# and 10 more, in the same way"]

@@ -56,13 +56,17 @@ def test_one_that_could_not_be_read_leaves_it_unknown():
     assert found == ("unknown", "1 of provisioners could not be read, first odd at $.spec", ())
 
 
-NO_MACHINE = "kubectl get machines.karpenter.sh -o 'jsonpath={.kind}{.items[*].metadata.name}' | grep -qx List"
+KUBECTL = (
+    "if kubectl get machines.karpenter.sh -o 'jsonpath={.kind}{.items[*].metadata.name}' | grep -qx List; "
+    "then kubectl delete provisioners.karpenter.sh web; else echo "
+    "'not deleted: provisioners.karpenter.sh web; look first at: kubectl get machines.karpenter.sh' >&2; false; fi"
+)
 
 
 @pytest.mark.parametrize(
     ("metadata", "first"),
     [
-        ({}, ("kubectl", KUBECTL := f"{NO_MACHINE} && kubectl delete provisioners.karpenter.sh web")),
+        ({}, ("kubectl", KUBECTL)),
         (
             {"labels": {"kustomize.toolkit.fluxcd.io/name": "pools", "kustomize.toolkit.fluxcd.io/namespace": "flux"}},
             ("flux", "# In the repository that Flux applies (flux/pools): take provisioners.karpenter.sh web out"),

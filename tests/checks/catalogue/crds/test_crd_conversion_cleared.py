@@ -69,8 +69,10 @@ def test_unseen_is_unknown(part):
 def test_the_remedies():
     first, second = remedies(CHECK, "1.1+", applied())
     assert first.text.splitlines()[1] == (
-        "kubectl get crd nodepools.karpenter.sh -o 'jsonpath={.status.storedVersions[*]}' | grep -qx v1 && "
+        "if kubectl get crd nodepools.karpenter.sh -o 'jsonpath={.status.storedVersions[*]}' | grep -qx v1; then "
         "kubectl patch crd nodepools.karpenter.sh --type=json -p "
-        """'[{"op":"replace","path":"/spec/conversion","value":{"strategy":"None"}}]'"""
+        """'[{"op":"replace","path":"/spec/conversion","value":{"strategy":"None"}}]'; """
+        "else echo 'not patched: crd nodepools.karpenter.sh; look first at: kubectl get crd nodepools.karpenter.sh' "
+        ">&2; false; fi"
     )
     assert second.how == "argocd"

@@ -75,11 +75,12 @@ def test_the_remedy_waits_before_it_patches():
         f"kubectl get crd {' '.join(NAMES)} -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
     )
     assert lines[3] == (
-        f"kubectl get {NAMES[0]} --no-headers -o "
+        f"if kubectl get {NAMES[0]} --no-headers -o "
         "'custom-columns=DONE:.metadata.annotations.karpenter\\.sh/stored-version-migrated' | sort -u | "
-        "tr -d '[:space:]' | grep -qx true && "
+        "tr -d '[:space:]' | grep -qx true; then "
         f"kubectl patch crd {NAMES[0]} --subresource=status --type=merge -p "
-        '\'{"status":{"storedVersions":["v1"]}}\''
+        '\'{"status":{"storedVersions":["v1"]}}\'; '
+        f"else echo 'not patched: crd {NAMES[0]}; look first at: kubectl get {NAMES[0]}' >&2; false; fi"
     )
 
 

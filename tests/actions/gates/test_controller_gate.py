@@ -3,8 +3,13 @@
 import msgspec
 import pytest
 
-from migrations_app.actions.controller_gate import ControllerGate, ControllerStatus, PodOfController, controller_reasons
 from migrations_app.actions.gate import ClusterCounters, Gate, judge
+from migrations_app.actions.gates.controller_gate import (
+    ControllerGate,
+    ControllerStatus,
+    PodOfController,
+    controller_reasons,
+)
 
 GATE = ControllerGate(namespace="karpenter", deployment="karpenter", images=("c:2",), leader="lead")
 PODS = tuple(PodOfController(name=f"k-{number}", images=("c:2", "sidecar"), ready=True) for number in range(2))

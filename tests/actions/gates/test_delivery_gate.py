@@ -3,9 +3,9 @@
 import pytest
 
 from migrations_app.actions.changes import ObjectTarget
-from migrations_app.actions.controller_gate import ControllerGate, leader_lease
-from migrations_app.actions.delivery_gate import DeliveryGate, DeliveryStatus, delivery_reasons, delivery_status
 from migrations_app.actions.gate import ClusterCounters, Gate, judge
+from migrations_app.actions.gates.controller_gate import ControllerGate, leader_lease
+from migrations_app.actions.gates.delivery_gate import DeliveryGate, DeliveryStatus, delivery_reasons, delivery_status
 
 TARGET = ObjectTarget("g", "v1", "helmreleases", "HelmRelease", "karpenter", namespace="flux")
 GATE = DeliveryGate(target=TARGET, version="v1.0.14")
