@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from django.http import QueryDict
 
@@ -21,21 +20,12 @@ from migrations_app.journeys.plan import FORM_COVERS
 from migrations_app.texts import text as _
 from migrations_app.use_cases.campaigns.requests import MAX_CLUSTERS, CampaignRequest
 from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK
+from migrations_app.web.command_forms import NumberField, number_within
 from migrations_app.web.rollouts.policies import parse_windows
 
 LONGEST_LIST = 50
 CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
 """The fields that are parameters of actions."""
-
-
-class NumberField(NamedTuple):
-    """A field of the form that takes a whole number: its label on the page, and its range in the unit of the form."""
-
-    label: str
-    most: int
-    least: int = 0
-
-
 NUMBER_FIELDS: Mapping[str, NumberField] = {
     "minutes": NumberField(
         _("Minutes that a new release runs before the work after it on the same cluster"), most=LONGEST_SOAK // 60
@@ -134,15 +124,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _number(form: QueryDict, name: str, *, otherwise: int = 0) -> int:
-    text = form.get(name, "").strip()
-    if not text:
-        return otherwise
-    field = NUMBER_FIELDS[name]
-    if not text.isdecimal() or len(text) > 6 or not field.least <= int(text) <= field.most:
-        words = _("“{field}” takes a whole number from {least} to {most}")
-        words = words.format(field=field.label, least=field.least, most=field.most)
-        raise InvalidInput(words, where=name, code="out_of_range")
-    return int(text)
+    return number_within(form, name, field=NUMBER_FIELDS[name], otherwise=otherwise)
 
 
 def _person_gate(form: QueryDict) -> PersonGate:

@@ -10,16 +10,20 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
+from migrations_app.journeys.compose import SOAK_SECONDS
 from migrations_app.journeys.plan import FORM_COVERS
 from migrations_app.tasks import enqueue_journey
+from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, holds, lifecycle, step_rollback, steps
-from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
+from migrations_app.use_cases.journeys.drafts import LONGEST_SOAK, JourneyRequest, draft_journey
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import APPROVE, OPERATE, STOP, person_of, require_right
-from migrations_app.web.command_forms import number_in, refused_on, text_in, version_in
+from migrations_app.web.command_forms import NumberField, number_within, refused_on, text_in, version_in
 from migrations_app.web.double_submit import require_confirmed
 from migrations_app.web.journeys.pages import page_of_journey, planning_page
+
+MINUTES = NumberField(_("Minutes that the new release runs before the work after it"), most=LONGEST_SOAK // 60)
 
 
 @require_right(*OPERATE)
@@ -32,7 +36,7 @@ def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     journey_request = JourneyRequest(
         covers=form.get("covers", FORM_COVERS),
         parameters={"upgrade_crds": {"source": source}} if source else {},
-        soak_seconds=60 * number_in(request, "minutes", default="10"),
+        soak_seconds=60 * number_within(form, "minutes", field=MINUTES, otherwise=SOAK_SECONDS // 60),
         ticket=form.get("ticket", "").strip(),
         note=form.get("note", "").strip(),
     )

@@ -70,6 +70,7 @@ def planning_page(
         "limits": COVERABLE,
         "covers": request.POST.get("covers", FORM_COVERS),
         "minutes": SOAK_SECONDS // 60,
+        "submitted": request.POST,
         "read_only": context["head"].source in READ_ONLY,
         "form_key": form_key(),
         "refused": refused,

@@ -160,6 +160,17 @@ def test_the_upgrade_of_a_cluster_is_planned_once(client, shop, ada, woken, djan
     assert 'value="high" selected' in text(again)
 
 
+@pytest.mark.parametrize("minutes", ["soon", "-1", "1441"])
+def test_a_refused_plan_keeps_what_was_typed(client, shop, ada, woken, minutes):
+    typed = {"minutes": minutes, "source": "charts/a", "ticket": "OPS-7"}
+    answer = client.post(reverse("cluster-journey-plan", args=[shop.pk]), typed)
+    html = answer.content.decode()
+    words = "“Minutes that the new release runs before the work after it” takes a whole number from 0 to 1440"
+    assert (answer.status_code, html.count('class="problem"'), words in text(answer)) == (400, 1, True)
+    assert [f'value="{value}"' in html for value in typed.values()] == [True] * 3
+    assert not Journey.objects.exists()
+
+
 def test_nobody_covers_plans_of_high_risk_without_choosing_to(client, shop, ada, woken):
     page = text(client.get(reverse("cluster-journey", args=[shop.pk])))
     assert [limit for limit in COVERABLE if f'value="{limit}" selected' in page] == ["medium"]
