@@ -11,6 +11,8 @@ import pytest
 from celery.concurrency.solo import TaskPool
 from celery.utils.imports import symbol_by_name
 from celery.worker.consumer import Consumer as CeleryConsumer
+from kombu import Connection, Exchange, Producer, Queue
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from karpdash.celery import app
 from karpdash.processes.consumer import Consumer
@@ -113,3 +115,23 @@ def test_celerys_own_consumer_would_end(broker):
     with pytest.raises(AttributeError, match="hostname"):
         consumer.on_connection_error_after_connected(ConnectionError())
     consumer.task_consumer.channel.do_restore = False  # not at the end of this process either
+
+
+@pytest.mark.parametrize("end", ["ack", "reject", "requeue"])
+def test_a_message_that_cannot_be_acknowledged_takes_no_slot(end: str) -> None:
+    """All tasks of a worker end while the broker is away: the worker has to take messages again afterwards."""
+    server = RedisServer()
+    try:
+        with Connection(server.url, transport_options={"socket_connect_timeout": 1}) as connection:
+            queue = Queue("scan", Exchange("scan"), routing_key="scan", channel=connection.channel())
+            queue.declare()
+            queue.channel.basic_qos(0, 1, False)
+            Producer(queue.channel).publish({}, exchange=queue.exchange, routing_key="scan")
+            message = queue.get()
+            assert not queue.channel.qos.can_consume()
+            server.kill()
+            with pytest.raises(RedisConnectionError):
+                message.ack() if end == "ack" else message.reject(requeue=end == "requeue")
+            assert queue.channel.qos.can_consume()
+    finally:
+        server.stop()
