@@ -6,6 +6,9 @@ from celery.utils.threads import bound_open_broker_sockets  # type: ignore[attr-
 from celery.worker.consumer import Consumer as CeleryConsumer
 from celery.worker.consumer.consumer import COLLECT_SOCKET_TIMEOUT  # type: ignore[attr-defined]  # as above
 from kombu.transport import redis, virtual
+from redis.exceptions import RedisError
+
+_CONNECTION_ERRORS = (RedisError, OSError)
 
 
 class Consumer(CeleryConsumer):
@@ -39,7 +42,7 @@ class AckQoS(redis.QoS):
         """Acknowledges the message. Raises the error of the connection; the message no longer counts then, too."""
         try:
             super().ack(delivery_tag)
-        except Exception:
+        except _CONNECTION_ERRORS:
             virtual.QoS.ack(self, delivery_tag)
             raise
 
@@ -47,7 +50,7 @@ class AckQoS(redis.QoS):
         """As `ack`, for a message that is returned or dropped."""
         try:
             super().reject(delivery_tag, requeue=requeue)
-        except Exception:
+        except _CONNECTION_ERRORS:
             virtual.QoS.ack(self, delivery_tag)
             raise
 
