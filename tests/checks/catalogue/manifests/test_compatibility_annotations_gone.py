@@ -95,15 +95,13 @@ def test_the_remedy_carries_over_before_it_removes():
     assert [one.how for one in found] == ["argocd", "kubectl"]
     assert found[1].text.splitlines() == [
         f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}",
-        f"{once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
+        once("default", "web"),
     ]
     edit, then, removed = found[0].text.splitlines()
     where = "# In the source of the Argo CD Application (p): "
     told = """write {"maxPods":58} of NodePool web as spec.kubelet of the EC2NodeClass"""
     assert (edit, then) == (f"{where}{told}", "# Then argocd app sync p")
-    assert removed == f"# Then {once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-", (
-        "Karpenter wrote it, and no source"
-    )
+    assert removed == f"# Then {once('default', 'web')}", "Karpenter wrote it, and no source"
     patch, _ = leaves(found[1].change)
     assert patch.undo.body == {"spec": {"kubelet": None}}
 
@@ -111,18 +109,20 @@ def test_the_remedy_carries_over_before_it_removes():
 SPLIT = "kubelet_settings_in_classes"
 
 
-def once(name):
-    """How a line begins that goes on only if the class has settings."""
-    got = "-o 'jsonpath={.spec.kubelet}' | grep -q . && "
-    return f"kubectl get ec2nodeclasses.karpenter.k8s.aws {name} {got}"
+def once(name, pools):
+    """The line that removes the annotations of the pools only if the class has settings."""
+    got = f"kubectl get ec2nodeclasses.karpenter.k8s.aws {name}"
+    refused = f"echo 'not annotated: nodepools.karpenter.sh {pools}; look first at: {got}' >&2; false"
+    made = f"kubectl annotate nodepools.karpenter.sh {pools} {KUBELET}-"
+    return f"if {got} -o 'jsonpath={{.spec.kubelet}}' | grep -q .; then {made}; else {refused}; fi"
 
 
 def test_annotations_of_two_classes_wait_for_their_own_class():
     cluster = beside('{"maxPods":58}', '{"maxPods":110}', node_class="own")
     (found,) = remedies(CHECK, "1.1+", cluster.with_docs(node_class("own", cluster="test", version="v1")))
     assert live(found)[-2:] == [
-        f"{once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-",
-        f"{once('own')}kubectl annotate nodepools.karpenter.sh batch {KUBELET}-",
+        once("default", "web"),
+        once("own", "batch"),
     ]
     marks = [one for one in leaves(found.change) if isinstance(one, ObjectAnnotations)]
     assert [one.undo.guard for one in marks] == [(), ()]
@@ -184,7 +184,7 @@ def test_an_unreadable_annotation_of_the_only_pool_is_for_a_person():
 def test_pools_that_agree_are_written_to_their_class_once(second):
     (found,) = remedies(CHECK, "1.1+", beside('{"maxPods":58}', second))
     assert live(found)[0] == f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}"
-    assert live(found)[-1] == f"{once('default')}kubectl annotate nodepools.karpenter.sh web batch {KUBELET}-"
+    assert live(found)[-1] == once("default", "web batch")
     assert found.change.needs == ()
 
 
@@ -193,7 +193,7 @@ def test_a_pool_without_settings_follows_its_class():
     written = node_class("default", cluster="test", version="v1")
     written["spec"]["kubelet"] = {"maxPods": 58}
     (found,) = remedies(CHECK, "1.1+", cluster.without("ec2nodeclasses").with_docs(written))
-    assert live(found)[-1] == f"{once('default')}kubectl annotate nodepools.karpenter.sh web {KUBELET}-"
+    assert live(found)[-1] == once("default", "web")
 
 
 def test_other_classes_are_not_held_up():
@@ -204,7 +204,7 @@ def test_other_classes_are_not_held_up():
     (found,) = remedies(CHECK, "1.1+", cluster)
     assert live(found) == [
         f"kubectl patch ec2nodeclasses.karpenter.k8s.aws own --type=merge -p {WRITTEN}",
-        f"{once('own')}kubectl annotate nodepools.karpenter.sh own {KUBELET}-",
+        once("own", "own"),
     ]
 
 
