@@ -67,7 +67,8 @@ def test_once_the_class_is_split_the_annotations_may_go(second: JsonMap | None) 
     assert removals == [
         f"if kubectl get ec2nodeclasses.karpenter.k8s.aws {name} -o 'jsonpath={{.spec.kubelet}}' | grep -q .; then "
         f"kubectl annotate nodepools.karpenter.sh {pool} {KEY}-; else "
-        f"echo 'not annotated: nodepools.karpenter.sh {pool}; look first at: kubectl get ec2nodeclasses.karpenter.k8s.aws {name}' >&2; false; fi"
+        f"echo 'not annotated: nodepools.karpenter.sh {pool}; look first at: "
+        f"kubectl get ec2nodeclasses.karpenter.k8s.aws {name}' >&2; false; fi"
         for pool, name in (("web", "default-web"), ("batch", "default"))
         if pool == "web" or second
     ]
