@@ -67,18 +67,31 @@ def _patches(files: Iterable[Path]) -> frozenset[str]:
     one in a folder above the file. A kustomization that cannot be read names none.
     """
     places = {path: place for path in files if not is_stdin(path) and (place := _place(path)) is not None}
-    kustomizations = {found for folder in {place.parent for place in places.values()} for found in _around(folder)}
-    named = {patch for kustomization in kustomizations for patch in _patches_of(kustomization)}
-    return frozenset(str(path) for path, place in places.items() if place in named)
+    repositories = {place: _repository(place) for place in places.values()}
+    named = {root: _named_by(_below(root)) for root in set(repositories.values()) if root is not None}
+    return frozenset(
+        str(path)
+        for path, place in places.items()
+        if place in (_named_by(_above(place)) if (root := repositories[place]) is None else named[root])
+    )
 
 
-def _around(folder: Path) -> Iterator[Path]:
-    """The kustomizations that may name files of the folder; of a large repository those of the first MAX_FOLDERS."""
-    above = (folder, *folder.parents)
-    root = next((place for place in above if (place / ".git").exists()), None)
-    if root is None:
-        yield from (place / name for place in above for name in KUSTOMIZATIONS)
-        return
+def _named_by(kustomizations: Iterable[Path]) -> set[Path]:
+    return {patch for kustomization in kustomizations for patch in _patches_of(kustomization)}
+
+
+def _above(file: Path) -> Iterator[Path]:
+    """The places above the file where a kustomization may be."""
+    return (folder / name for folder in file.parents for name in KUSTOMIZATIONS)
+
+
+def _repository(file: Path) -> Path | None:
+    """The nearest folder above the file that is a Git repository; None if there is none."""
+    return next((folder for folder in file.parents if (folder / ".git").exists()), None)
+
+
+def _below(root: Path) -> Iterator[Path]:
+    """The kustomizations of a repository; of a large one those of the first MAX_FOLDERS."""
     for place, folders, names in islice(os.walk(root), MAX_FOLDERS):
         folders[:] = [name for name in folders if name != ".git"]
         yield from (Path(place, name) for name in names if name in KUSTOMIZATIONS)

@@ -1,5 +1,6 @@
 """Manifests and values of a repository against a release."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -332,3 +333,16 @@ def test_values_that_flux_and_argo_cd_give_to_a_chart(
     Path("delivery.yaml").write_text(text.replace("CHART", chart))
     answer = karpdash("lint", "--to", "1.4.0", "delivery.yaml")
     assert (answer.code, answer.out) == (int(bool(said)), f"delivery.yaml:{said}\n" if said else "")
+
+
+def test_a_repository_is_searched_once_for_all_files(
+    karpdash: Karpdash, bumped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bumped / "kustomization.yaml").write_text("patches: [{path: prod/pools/general.yaml}, {path: stage/a.yaml}]\n")
+    (bumped / "stage").mkdir()
+    (bumped / "stage/a.yaml").write_text(BUMPED)
+    searched: list[object] = []
+    walk = os.walk
+    monkeypatch.setattr(os, "walk", lambda root: (searched.append(root), walk(root))[1])
+    assert karpdash("lint", "--to", "1.0", "prod/pools/general.yaml", "stage/a.yaml").code == 0
+    assert searched == [bumped]
