@@ -52,6 +52,7 @@ def test_the_fleet_in_numbers(api: Tool, scanned: Scanned) -> None:
     assert api("GET", "fleet/summary?environment=prod").json()["clusters"] == 1
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_every_code_has_a_page(api: Tool, code: str) -> None:
     told = api("GET", f"problems/{code}").json()

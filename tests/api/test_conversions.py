@@ -14,6 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from tests.api.conftest import Tool
 from tests.web.clusters.conversions import BETA, BROKEN, POOL, TEMPLATE, as_text
 
+# A conversion stores nothing.
+pytestmark = pytest.mark.one_database
 SECRET = "canary-in-user-data"
 
 

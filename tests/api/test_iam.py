@@ -18,6 +18,8 @@ from tests.builders.newest import NEWEST, NEWEST_MINOR
 from tests.builders.rows import NOW, a_cluster, a_report, a_snapshot
 from tests.builders.sheet import EVERYTHING, a_controller_role, a_sheet, allow, needed_by, text_of
 
+# A sheet is read as a whole, and an evaluation stores nothing.
+pytestmark = pytest.mark.one_database
 DENY_PASS = {"Effect": "Deny", "Action": "iam:PassRole", "Resource": "*"}
 EVERYTHING_DOCUMENT = {"Version": "2012-10-17", "Statement": EVERYTHING}
 

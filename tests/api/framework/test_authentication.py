@@ -86,11 +86,13 @@ ROUTES = [
 
 
 @pytest.mark.django_db
+@pytest.mark.one_database
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_no_route_knows_a_stranger(client: Client, method: str, path: str) -> None:
     assert client.generic(method, f"/api/v1/{path}").status_code == 401
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_no_route_opens_without_a_scope(ada: User, method: str, path: str) -> None:
     tool = Tool(ada)
