@@ -45,7 +45,7 @@ def test_a_patch_is_for_the_planned_object(server, typed, name):  # R22
     gone(server, f"{POOLS}/{name}")
     (again,) = put(server, a_pool(name=name))
     (words,) = typed(row)
-    assert ("UID" in words, server.admin.get(f"{POOLS}/{name}")) == (True, again)
+    assert ("uid" in words.lower(), server.admin.get(f"{POOLS}/{name}")) == (True, again), words
     assert typed(previewed(row.cluster, "hold_disruption")) == []
     assert server.admin.get(f"{POOLS}/{name}")["spec"]["disruption"]["budgets"] == [{"nodes": "0"}]
 

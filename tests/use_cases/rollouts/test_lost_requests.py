@@ -6,9 +6,11 @@ from migrations_app.actions.changes import merge
 from migrations_app.models.rollout import Attempt, Rollout
 from tests.actions.on_server import plan_of
 from tests.actions.whole_rollouts import rollback_preview
+from tests.builders.rollouts import a_line
 from tests.use_cases.rollouts.building import (
     MAPS,
     NODE_PATH,
+    TAINT,
     advanced,
     config_map,
     creating,
@@ -102,11 +104,9 @@ def test_an_object_changed_by_others_while_the_outcome_is_unknown_needs_a_person
 def test_a_rollback_says_what_it_cannot_know(server, cluster):  # A22, A35
     (first, was), (second, read) = node(server, "node-0"), node(server)
     row = rollout(cluster, tainting(first, was, undo=merge(first, {"spec": {"taints": None}})), tainting(second, read))
-    row = advanced(row)
-    # As if the answer had been lost, and somebody had changed the object before it was read.
-    lines = Attempt.objects.filter(rollout=row, step="s002")
-    lines.exclude(verb="patch").delete()
-    lines.update(outcome="changed_by_other")
+    server.admin.patch("/api/v1/nodes/node-0", {"spec": {"taints": [TAINT]}})
+    a_line(row, "s001")
+    a_line(row, "s002", outcome="changed_by_other", status=None)
     Rollout.objects.filter(pk=row.pk).update(state="aborted")
     back = rollback_preview(cluster, row)
     assert (back.state, [step.title for step in plan_of(back).steps]) == (
