@@ -28,6 +28,8 @@ class PlanningContext:
     """Files fetched for the plan, such as the CRDs of a release, by name."""
     applied: tuple[Step, ...] = ()
     """For a rollback: the steps of the rollout that took effect, newest first."""
+    unsettled: tuple[Step, ...] = ()
+    """For a rollback: the steps of which nobody knows whether they took effect, newest first."""
     made: Mapping[str, str] = field(default_factory=dict)
     """The uid of the object that each of those steps created, by step id."""
     helm: HelmProposal | None = None

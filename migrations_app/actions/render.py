@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from migrations_app.actions.changes import (
     FIELD_MANAGER,
     MARK_PLAN,
@@ -20,7 +22,7 @@ from migrations_app.actions.changes import (
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.patches import without_head
-from migrations_app.actions.plan import Plan, Step
+from migrations_app.actions.plan import ListLimit, Plan, Step
 from migrations_app.manifests import JsonMap
 from migrations_app.manifests.text_lines import one_line
 from migrations_app.manifests.writer import stream, text_of
@@ -92,13 +94,39 @@ def gate_words(gate: Gate) -> str:
 
 def as_kubectl(step: Step) -> str:
     """A kubectl command with the same effect, after the title as a comment; a step without a request is only a
-    comment.
+    comment. A deletion looks first: whether the object is the planned one, and takes no more along than was previewed.
     """
     head = f"# {one_line(step.title)}"
     if step.change is None:
         wait = f"# {one_line(gate_words(step.after))}" if step.after else ""
         return "\n".join(line for line in (head, wait) if line)
-    return f"{head}\n{command(step.change)}"
+    return f"{head}\n{_looking_first(step, step.change)}"
+
+
+def _looking_first(step: Step, change: PlannedRequest) -> str:
+    """The command, where it deletes after the step's conditions: if one is not met, it says so and fails."""
+    conditions = [*_same_uid(change), *(_no_more(limit) for limit in step.at_most)]
+    if not conditions:
+        return command(change)
+    said = f"not sent: {change.target.display_name} is another one now, or takes more along than was previewed"
+    return f"if {' && '.join(conditions)}; then {command(change)}; else echo {shlex.quote(said)} >&2; false; fi"
+
+
+def _same_uid(change: PlannedRequest) -> Iterator[str]:
+    """For a deletion, which kubectl cannot bind to a uid; the server compares the uid in the body of other requests."""
+    target = change.target
+    if change.verb == "delete" and target.uid:
+        home = ("-n", target.namespace) if target.namespace else ()
+        words = ("kubectl", *home, "get", _resource(target), target.name, "-o", "jsonpath={.metadata.uid}")
+        yield f'[ "$({_quoted(*words)})" = {shlex.quote(target.uid)} ]'
+
+
+def _no_more(limit: ListLimit) -> str:
+    """A list that cannot be read counts as too many: the assignment fails then."""
+    resource = f"{limit.plural}.{limit.version}.{limit.group}" if limit.group else limit.plural
+    selector = ("-l", limit.label_selector) if limit.label_selector else ()
+    words = ("kubectl", "get", resource, "--all-namespaces", *selector, "-o", "name")
+    return f'found=$({_quoted(*words)}) && [ "$(printf %s "$found" | grep -c .)" -le {limit.most} ]'
 
 
 def command(change: PlannedRequest) -> str:
@@ -106,12 +134,21 @@ def command(change: PlannedRequest) -> str:
     checked_name(change.target.name)
     if change.verb == "helm":
         return _helm_command(change)
+    change = _bound_to_uid(change)
     home = ("-n", change.target.namespace) if change.target.namespace else ()
     if change.verb in ("create", "apply"):
         verb = ("create",) if change.verb == "create" else ("apply", "--server-side")
         line = _quoted("kubectl", *home, *verb, f"--field-manager={FIELD_MANAGER}", "-f", "-")
         return f"{line} {_heredoc(text_of(_full_object(change)))}"
     return _quoted("kubectl", *home, change.verb, _resource(change.target), change.target.name, *_options(change))
+
+
+def _bound_to_uid(change: PlannedRequest) -> PlannedRequest:
+    """The change with the planned object's uid: the server refuses it for another object of that name."""
+    if change.verb not in ("patch", "apply") or not change.target.uid:
+        return change
+    metadata = {"uid": change.target.uid} | (change.body.get("metadata") or {})
+    return msgspec.structs.replace(change, body=change.body | {"metadata": metadata})
 
 
 def _helm_command(change: PlannedRequest) -> str:

@@ -13,6 +13,9 @@ from migrations_app.actions.plan import Plan, Step
 StepPhase = Literal["request", "settle", "gate"]
 GATE = "gate"
 """The verb of the journal line that says that a step was verified and its gate passed."""
+NOT_APPLIED = "not_applied"
+"""The outcome of a request without an answer, or with a failure, of which a read shows that it changed nothing."""
+WITHOUT_EFFECT = frozenset({"refused", NOT_APPLIED})
 SKIP = "skip"
 """The verb of the journal line that says that a step was skipped because its object is not the planned one."""
 
@@ -30,7 +33,7 @@ class JournalEntry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A step that is not finished, its phase, its open journal line, and how often it was refused in a row.
+    """A step that is not finished, its phase, and its open journal line.
 
     `in_doubt`: an earlier request of the step counts as never received, but may have arrived late. `skipped`: the step
     was left out.
@@ -39,7 +42,6 @@ class Position:
     step: Step
     phase: StepPhase
     open: JournalEntry | None = None
-    refusals: int = 0
     in_doubt: bool = False
     skipped: bool = False
 
@@ -85,6 +87,13 @@ def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     return tuple(step for step in reversed(plan.steps) if step.id in applied_ids)
 
 
+def unsettled(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
+    """The steps whose request may have taken effect although the journal does not say so, newest first."""
+    newest = {line.step: line for line in lines}
+    step_ids = {line.step for line in newest.values() if line.outcome in ("", "unknown", "changed_by_other")}
+    return tuple(step for step in reversed(plan.steps) if step.id in step_ids)
+
+
 def _step_position(step: Step, lines: list[JournalEntry]) -> Position | None:
     if any(line.verb == GATE for line in lines):
         return None
@@ -93,12 +102,7 @@ def _step_position(step: Step, lines: list[JournalEntry]) -> Position | None:
     last = lines[-1] if lines else None
     if last is not None and last.outcome in ("", "unknown"):
         return Position(step, "settle", last)
-    refused = 0
-    for line in reversed(lines):
-        if line.outcome != "refused":
-            break
-        refused += 1
-    return Position(step, "request", refusals=refused, in_doubt=any(line.outcome == "not_applied" for line in lines))
+    return Position(step, "request", in_doubt=any(line.outcome == NOT_APPLIED for line in lines))
 
 
 RolloutState = Literal[

@@ -2,7 +2,7 @@
 changed the object since (A35).
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -90,6 +90,18 @@ def inverses(
             continue
         yield _inverse(step, step.change, objects=objects, made=made, written=written)
         written |= {(step.change.target.path, field) for field in _fields(step.postconditions)}
+
+
+def left_alone(unsettled: Iterable[Step]) -> Iterator[UndoStep]:
+    """A step that sends nothing for each one whose outcome is not known: undoing it could undo what others did."""
+    for step in unsettled:
+        change = step.change
+        if change is None:
+            continue
+        advice = "look at it, and change it back yourself if it was"
+        if change.verb == "helm":
+            advice = "roll back Karpenter's Helm release by its own action, or mend it yourself"
+        yield _skipped_step(step, f"whether it changed {change.target.display_name} is not known: {advice}")
 
 
 def _inverse(

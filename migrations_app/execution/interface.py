@@ -3,16 +3,17 @@
 A worker records in the database, a rehearsal in memory; both carry out the same steps. No Django here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Literal, Protocol
 
 from migrations_app.actions.changes import PlannedRequest
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
-from migrations_app.actions.states import JournalEntry, Position
+from migrations_app.actions.states import WITHOUT_EFFECT, JournalEntry, Position
 from migrations_app.errors import Conflict
 
 HOUR = timedelta(hours=1)
@@ -66,6 +67,27 @@ class AttemptLine(JournalEntry, Protocol):
     def status(self) -> int | None: ...
     @property
     def audit_id(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FruitlessRequests:
+    """The newest requests of a step in a row that changed nothing; outcome, status and reason are the last one's."""
+
+    count: int = 0
+    outcome: str = ""
+    status: int | None = None
+    reason: str = ""
+
+    @classmethod
+    def of(cls, newest_first: Iterable[AttemptLine]) -> "FruitlessRequests":
+        """Those of a step's journal lines, the newest first."""
+        lines = tuple(takewhile(lambda line: line.outcome in WITHOUT_EFFECT, newest_first))
+        if not lines:
+            return cls()
+        last = lines[0]
+        return cls(count=len(lines), outcome=last.outcome, status=last.status, reason=last.reason)
 
 
 class Execution(Protocol):
@@ -146,8 +168,8 @@ class Execution(Protocol):
     def open_line(self, position: Position) -> AttemptLine | None:
         """The line of the request whose outcome is not known; None if there is none."""
 
-    def last_refusal(self, step: Step) -> tuple[int | None, str]:
-        """HTTP status and reason of the step's last attempt."""
+    def fruitless(self, step: Step) -> FruitlessRequests:
+        """The step's requests in a row that changed nothing since a person last started or resumed the rollout."""
 
     def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
         """Whether the line's request can no longer arrive; `deadline` is that of the request, in seconds (R18)."""

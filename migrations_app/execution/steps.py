@@ -9,7 +9,7 @@ import time
 from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, digest_of, marks, request_body
-from migrations_app.actions.states import SKIP, Position, begins_batch
+from migrations_app.actions.states import NOT_APPLIED, SKIP, Position, begins_batch
 from migrations_app.clients.helm.records import SettledRun, settled_run
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
@@ -55,8 +55,8 @@ def refuse_other_cluster(work: Execution, writer: Writer) -> None:
         raise RolloutHalted("other_cluster", "another cluster answers at this address", state="needs_attention")
 
 
-MAX_CONFLICTS = 5
-"""How often a step is tried again after a concurrent write to its object (A18)."""
+MAX_FRUITLESS = 5
+"""How many requests of a step in a row may change nothing, such as after concurrent writes to its object (A18)."""
 DEADLINE_SECONDS = 30.0
 MARGIN_SECONDS = 5.0
 MAX_RETRY_PAUSE = 30.0
@@ -90,7 +90,7 @@ def make_request(work: Execution, writer: Writer, *, position: Position) -> bool
         return True
     if why := _object_difference(step, read) or _source_difference(step, writer) or list_difference(step, writer):
         return _skip_or_halt(work, step, why=why)
-    _refuse_endless(work, position)
+    _refuse_endless(work, step)
     return _send_request(work, writer, position=position, object_version=ObjectVersion.of(read))
 
 
@@ -140,7 +140,7 @@ def _record_existing_result(work: Execution, *, position: Position, read: JsonMa
     if is_own:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
-        reason, outcome = "it was so already", "noop"
+        reason, outcome = f"it was so already{_successor_note(read, step)}", "noop"
     work.record_skipped(step, verb=change.verb, reason=reason, outcome=outcome)
 
 
@@ -175,17 +175,20 @@ def _source_difference(step: Step, writer: Writer) -> str:
     return f"{why} since the preview, and the request was computed from it: make a new preview" if why else ""
 
 
-def _refuse_endless(work: Execution, position: Position) -> None:
-    """Raises RolloutHalted after MAX_CONFLICTS refusals of the step, with the cause of the last refusal."""
-    if position.refusals < MAX_CONFLICTS:
+def _refuse_endless(work: Execution, step: Step) -> None:
+    """Raises RolloutHalted after MAX_FRUITLESS requests that changed nothing, with the cause of the last."""
+    fruitless = work.fruitless(step)
+    if fruitless.count < MAX_FRUITLESS:
         return
-    status, reason = work.last_refusal(position.step)
-    words = {
+    if fruitless.outcome == NOT_APPLIED:
+        words = f"{fruitless.count} requests in a row changed nothing: {fruitless.reason}"
+        raise RolloutHalted(NOT_APPLIED, f"{step.title}: {words}")
+    known = {
         429: ("overloaded", "the API server repeatedly asks to wait"),
-        404: ("refused_404", reason or "the API server does not serve this path"),
+        404: ("refused_404", fruitless.reason or "the API server does not serve this path"),
     }
-    code, why = words.get(status or 0, ("contended", "another client keeps writing to the object"))
-    raise RolloutHalted(code, f"{position.step.title}: {why}")
+    code, why = known.get(fruitless.status or 0, ("contended", "another client keeps writing to the object"))
+    raise RolloutHalted(code, f"{step.title}: {why}")
 
 
 def _record_response(
@@ -244,7 +247,7 @@ def resolve_unknown_outcome(work: Execution, writer: Writer, *, position: Positi
         return False
     read = writer.read(position.step.change.target)
     if all_hold(position.step.postconditions, read, uid=position.step.change.target.uid):
-        return _settle_existing_result(work, line, read=read)
+        return _settle_existing_result(work, position.step, line=line, read=read)
     if position.step.change.verb == "helm" and read is not None:
         settled = settled_run(read, own=_own_marks(work), late=work.is_late(line, deadline=DEADLINE_SECONDS))
         if settled is not None:
@@ -252,7 +255,7 @@ def resolve_unknown_outcome(work: Execution, writer: Writer, *, position: Positi
     if not work.is_late(line, deadline=DEADLINE_SECONDS):
         return work.report_waiting(f"the outcome of the last request ({position.step.title})")
     if _is_unchanged(position, line, read=read):
-        return _record_settlement(work, line, outcome="not_applied", reason="untouched afterwards")
+        return _record_settlement(work, line, outcome=NOT_APPLIED, reason="untouched afterwards")
     _record_settlement(work, line, outcome="changed_by_other", reason="changed meanwhile")
     raise RolloutHalted(
         "changed_by_other", f"{position.step.title}: the outcome is not known, and the object was changed meanwhile"
@@ -266,18 +269,29 @@ def _settle_helm_run(work: Execution, position: Position, *, line: AttemptLine, 
     raise RolloutHalted(settled.code, f"{position.step.title}: {settled.words}")
 
 
-def _settle_existing_result(work: Execution, line: AttemptLine, *, read: JsonMap | None) -> bool:
+def _settle_existing_result(work: Execution, step: Step, *, line: AttemptLine, read: JsonMap | None) -> bool:
     """Records that the result exists; a new object without the rollout's marks was created by someone else (A23)."""
     is_own = line.uid or holds(Exists(marks=_own_marks(work)), read)
     if not is_own:
-        return _record_settlement(work, line, outcome="not_applied", reason="somebody else has made it")
+        return _record_settlement(work, line, outcome=NOT_APPLIED, reason="somebody else has made it")
     uid = str(value_at(read, ("metadata", "uid")) or "")
-    return _record_settlement(work, line, outcome="applied", reason="seen afterwards", uid=uid)
+    reason = f"seen afterwards{_successor_note(read, step)}"
+    return _record_settlement(work, line, outcome="applied", reason=reason, uid=uid)
+
+
+def _successor_note(read: JsonMap | None, step: Step) -> str:
+    """Text that another object has the name of the deleted one; empty if none has."""
+    target = step.change.target if step.change else None
+    uid = str(value_at(read, ("metadata", "uid")) or "")
+    if target is None or not target.uid or uid in ("", target.uid):
+        return ""
+    return f": another {target.kind} has the name {target.name} now, and stays"
 
 
 def _record_settlement(work: Execution, line: AttemptLine, *, outcome: str, reason: str, uid: str = "") -> bool:
+    said = f"{reason} ({line.reason})" if line.reason else reason
     settlement = AttemptOutcome(
-        outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id
+        outcome=outcome, reason=said, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id
     )
     work.record_outcome(line.pk, settlement)
     return True

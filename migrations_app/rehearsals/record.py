@@ -19,6 +19,7 @@ from migrations_app.execution.interface import (
     HOUR,
     AttemptLine,
     AttemptOutcome,
+    FruitlessRequests,
     Intent,
     hourly_wait_text,
 )
@@ -156,9 +157,8 @@ class RehearsalExecution:
     def open_line(self, position: Position) -> AttemptLine | None:
         return position.open if isinstance(position.open, RehearsedLine) else None
 
-    def last_refusal(self, step: Step) -> tuple[int | None, str]:
-        last = self._lines[step.id][-1]
-        return last.status, last.reason
+    def fruitless(self, step: Step) -> FruitlessRequests:
+        return FruitlessRequests.of(reversed(self._lines.get(step.id, ())))
 
     def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
         at = next(

@@ -21,6 +21,7 @@ from migrations_app.templatetags.formatting import shown_block
 from migrations_app.templatetags.readiness_tags import NONE, badge
 
 register = template.Library()
+HALTED = ("paused", "needs_attention")
 CHANGING = ("operate_rollout", "approve_rollout", "administer_policy")
 DIFF_CLASSES = {"+": " is-added", "-": " is-removed", "@": " is-gap"}
 
@@ -63,6 +64,15 @@ def changes_clusters(perms: Any) -> bool:  # noqa: ANN401 - what Django's contex
 def cause_word(code: str) -> str:
     """Returns the meaning of a cause's code; empty for an unknown code."""
     return words.CAUSES.get(code, "")
+
+
+@register.filter
+def after_halt(row: Any) -> str:  # noqa: ANN401 - the row of a rollout
+    """Returns the one next thing to do with a rollout that stopped by itself or was paused; empty for others."""
+    if row.state not in HALTED:
+        return ""
+    code = row.cause_code
+    return words.AFTER_HALT.get(code) or (words.AFTER_HALT["refused"] if code.startswith("refused_") else "")
 
 
 @register.filter

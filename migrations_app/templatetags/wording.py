@@ -71,6 +71,7 @@ CAUSES: dict[str, str] = {
     "unreachable": _("The cluster did not answer."),
     "other_cluster": _("Cluster identity mismatch."),
     "strange_plan": _("The plan is not the one that was approved."),
+    "audit": _("Audit sink unavailable."),
     "audit_blocked": _("Audit sink unavailable."),
     "expired": _("The plan expired."),
     "withdrawn": _("It was withdrawn."),
@@ -83,6 +84,36 @@ CAUSES: dict[str, str] = {
     "settled": _("Resolved manually."),
 }
 """The meaning of a cause's code; the cause's own text is shown beside it."""
+_NEW_PREVIEW = _("Abort it and make a new preview: resumed, it would stop here again.")
+_RESUME_WHEN_FIXED = _("Fix what the answer names, then resume.")
+AFTER_HALT: dict[str, str] = {
+    "pause": _("Resume it, or abort it."),
+    "kill_switch": _("Resume it once two administrators have turned the kill switch off."),
+    "changed": _NEW_PREVIEW,
+    "changed_by_other": _("Look at the object, which may be as planned or not; then abort it and make a new preview."),
+    "strange_plan": _NEW_PREVIEW,
+    "field_conflict": _("Change the field with the manager that owns it; then abort it and make a new preview."),
+    "bad_name": _NEW_PREVIEW,
+    "contended": _("Find out who keeps writing to the object, stop that, then resume."),
+    "overloaded": _("Resume it once the API server has recovered."),
+    "not_applied": _RESUME_WHEN_FIXED,
+    "refused": _RESUME_WHEN_FIXED,
+    "refused_401": _("Renew the credentials of the cluster, then resume."),
+    "refused_403": _("Grant the permission, or change the admission policy that refused it; then resume."),
+    "refused_422": _NEW_PREVIEW,
+    "gate": _("Fix what was not reached, then resume: it waits for it again."),
+    "not_verified": _("Find out who changes the object back, such as a webhook or GitOps; stop that, then abort it."),
+    "unreachable": _("Let the API server answer karpdash again, then resume."),
+    "other_cluster": _("Find out which cluster answers at this address, then record the result."),
+    "audit": _("Make the audit log writable again, then resume."),
+    "audit_blocked": _("Let the audit sink take events again, then resume."),
+    "closed": _("Resume it when the freeze or the change window permits it."),
+    "right_gone": _("Another person with the permission resumes it."),
+    "worker_lost": _("Find out what stops the worker, such as its memory limit; then resume."),
+    "release_failed": _("Abort it; then roll back Karpenter's Helm release, or fix it yourself."),
+    "release_pending": _("Abort it; then roll back Karpenter's Helm release, or fix it yourself."),
+}
+"""The one next thing to do with a rollout that stopped for that cause; `refused` stands for every other refusal."""
 
 
 VERDICTS: dict[str, BadgeStyle] = {

@@ -4,6 +4,7 @@ import json
 import shlex
 import subprocess
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from migrations_app.actions.changes import ObjectTarget, application, creation, deletion, merge
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step, numbered
+from migrations_app.actions.plan import ClusterIdentity, Forecast, ListLimit, Plan, RolloutLimits, Step, numbered
 from migrations_app.actions.render import (
     as_kubectl,
     as_manifest,
@@ -102,6 +103,25 @@ def test_gates_in_words():
 )  # fmt: skip
 def test_commands(change, line):
     assert (command(change), parses(line)) == (line, True)
+
+
+def test_a_command_is_for_the_planned_object_only():  # R22
+    pool = msgspec.structs.replace(POOL, uid="u-1")
+    assert words(command(merge(pool, {"spec": {"x": 1}})))[-1] == '{"spec":{"x":1},"metadata":{"uid":"u-1"}}'
+    applied = command(application(pool, {"spec": {"weight": 1}})).split("\n", 1)[1].rpartition("\n")[0]
+    assert yaml.safe_load(applied)["metadata"] == {"name": "web", "uid": "u-1"}
+    node = msgspec.structs.replace(NODE, uid="u-2")
+    limits = (ListLimit(group="karpenter.sh", version="v1", plural="nodepools", what="pools", label_selector="a=b,!c"),)
+    text = as_kubectl(Step(id="", title="Delete", change=deletion(node), at_most=limits))
+    said = "not sent: Node n1 is another one now, or takes more along than was previewed"
+    assert text == (
+        "# Delete\n"
+        "if [ \"$(kubectl get nodes n1 -o 'jsonpath={.metadata.uid}')\" = u-2 ] && "
+        "found=$(kubectl get nodepools.v1.karpenter.sh --all-namespaces -l 'a=b,!c' -o name) && "
+        '[ "$(printf %s "$found" | grep -c .)" -le 0 ]; then '
+        f"kubectl delete nodes n1 --cascade=background --wait=false; else echo '{said}' >&2; false; fi"
+    )
+    assert parses(text)
 
 
 def test_whole_objects_come_from_a_here_document():

@@ -140,7 +140,7 @@ class _PlainState:
                 return self.value(value.row), self.value(value.lease_token)
             case Position():
                 opened = self.value(value.open)
-                return value.step.id, value.phase, opened, value.refusals, value.in_doubt, value.skipped
+                return value.step.id, value.phase, opened, value.in_doubt, value.skipped
             case Intent():
                 return self._places.get(value.attempt_id), value.number
             case ObjectVersion():

@@ -66,3 +66,11 @@ def test_the_banner_of_the_kill_switch_stands_on_every_page(ada, page):
 def test_who_changes_no_cluster_is_not_told(ben):
     KillSwitch.objects.create(on=True, why="a drill", by_name="ada", since=timezone.now())
     assert STOPPED not in text(ben.get("/"))
+
+
+def test_a_rollout_that_stopped_says_the_one_next_thing(ada):
+    row = a_rollout(
+        a_cluster("shop", source="kubeconfig"), state="paused", cause_code="changed", cause="Node n1 is gone"
+    )
+    words = text(ada.get(f"/rollouts/{row.pk}", follow=True))
+    assert "Next: Abort it and make a new preview: resumed, it would stop here again." in words

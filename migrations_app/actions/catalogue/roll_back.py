@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.undo import UndoStep, inverses
+from migrations_app.actions.undo import UndoStep, inverses, left_alone
 from migrations_app.inventory.facts.ownership import ownership
 from migrations_app.karpenter import kinds
 
@@ -22,9 +22,9 @@ action = Action(
 
 @action.prepare
 def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    if not context.applied:
+    undo_steps = _undo_steps(context)
+    if not undo_steps:
         raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
-    undo_steps = tuple(inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm))
     if not any(undo_step.sends for undo_step in undo_steps):
         raise Unavailable(f"nothing can be undone: {undo_steps[0].step.note}", code="nothing_to_do")
     yield from (undo_step.step for undo_step in undo_steps)
@@ -33,7 +33,7 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
 @action.forecasts
 def forecast_steps(context: PlanningContext, _parameters: Parameters) -> Forecast:
     """The nodes of pools that would be deleted again, and what stays unchanged."""
-    undo_steps = tuple(inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm))
+    undo_steps = _undo_steps(context)
     pools = {
         target.name
         for undo_step in undo_steps
@@ -45,6 +45,12 @@ def forecast_steps(context: PlanningContext, _parameters: Parameters) -> Forecas
         pods=None if nodes else 0,
         cannot_be_undone=tuple(_kept(undo_step) for undo_step in undo_steps if not undo_step.sends),
     )
+
+
+def _undo_steps(context: PlanningContext) -> tuple[UndoStep, ...]:
+    """The newest step comes first: a rollout stops at a step whose outcome is not known."""
+    undone = inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm)
+    return (*left_alone(context.unsettled), *undone)
 
 
 def _kept(undo_step: UndoStep) -> str:

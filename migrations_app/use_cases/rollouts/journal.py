@@ -23,7 +23,14 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position, skipped_step_ids
 from migrations_app.errors import Conflict
-from migrations_app.execution.interface import AttemptLine, AttemptOutcome, Intent, LeaseLost, RolloutHalted
+from migrations_app.execution.interface import (
+    AttemptLine,
+    AttemptOutcome,
+    FruitlessRequests,
+    Intent,
+    LeaseLost,
+    RolloutHalted,
+)
 from migrations_app.models.rehearsal import RunRecord
 from migrations_app.models.rollout import Attempt, NodeSkip, Rollout, RolloutSample
 from migrations_app.queries.rollouts.policies import everything_stopped
@@ -134,9 +141,9 @@ class ExecutionContext:
     def open_line(self, position: Position) -> Attempt | None:
         return position.open if isinstance(position.open, Attempt) else None
 
-    def last_refusal(self, step: Step) -> tuple[int | None, str]:
-        last = Attempt.objects.filter(rollout=self.row, step=step.id).latest("pk")
-        return last.status, last.reason
+    def fruitless(self, step: Step) -> FruitlessRequests:
+        since = Attempt.objects.filter(rollout=self.row, step=step.id, intent_at__gte=self.row.changed_at)
+        return FruitlessRequests.of(since.order_by("-pk"))
 
     def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
         """As in `Execution`, by the database's clock (R18)."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.access import Person, may_resolve, may_start, may_stop
@@ -217,6 +218,9 @@ def _set_running(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
     try:
         with transaction.atomic():
             transition(row, "running", by=by, **columns)
+            # By the database's clock, as the intents that are compared with it (R18).
+            Rollout.objects.filter(pk=row.pk).update(changed_at=Now())
+            row.refresh_from_db(fields=["changed_at"])
             # The audit event locks the head of the log: of two concurrent starts the second one finds the first.
             refuse_parallel_rollout(row)
             refuse_held_elsewhere(row)

@@ -235,14 +235,16 @@ def _chart_of(row: Rollout, inventory: Inventory) -> dict[str, bytes]:
 
 
 def _rolled_back_steps(row: Rollout) -> dict[str, Any]:
-    """The applied steps of the rollout that this one rolls back, and the uids that they created."""
+    """The applied steps of the rollout that this one rolls back, the uids that they created, and the steps of which it
+    is not known whether they were applied.
+    """
     original = row.rolls_back
     if original is None:
         return {}
     lines = journal.lines(original.pk)
     plan = msgspec.json.decode(bytes(original.plan), type=Plan)
     created_uids = {line.step: line.new_uid for line in lines if line.outcome == "applied" and line.new_uid}
-    return {"applied": states.applied(plan, lines), "made": created_uids}
+    return {"applied": states.applied(plan, lines), "unsettled": states.unsettled(plan, lines), "made": created_uids}
 
 
 def _plan(row: Rollout, writer: Writer, *, context: PlanningContext, action: Action, policy: int) -> Plan:

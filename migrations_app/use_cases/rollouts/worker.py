@@ -22,7 +22,7 @@ from migrations_app.actions import states
 from migrations_app.actions.plan import PLANNER_VERSION, Plan, stored_digest
 from migrations_app.actions.states import WORKING
 from migrations_app.clients.kubernetes.api import Writer
-from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadError
+from migrations_app.errors import Conflict, Forbidden, InvalidInput, InvalidSetting, ReadError, Unauthorized
 from migrations_app.execution.interface import LeaseLost, RolloutHalted
 from migrations_app.execution.steps import carry_out, refuse_other_cluster
 from migrations_app.models.rollout import Lease, Rollout
@@ -177,6 +177,12 @@ def _halt(work: ExecutionContext, halt: RolloutHalted) -> bool:
     return False
 
 
+_READ_REFUSALS: dict[type[ReadError], tuple[str, str]] = {
+    Unauthorized: ("refused_401", "the credentials were refused"),
+    Forbidden: ("refused_403", "a read was refused"),
+}
+
+
 def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
     """Retries for a while; then halts, with `needs_attention` if a request's outcome is unknown (A09, R11)."""
     position = states.current_position(work.plan, journal.lines(work.row.pk))
@@ -188,8 +194,9 @@ def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
         return _stop(work, stop)
     since = work.row.unknown_since or timezone.now()
     if timezone.now() - since >= UNREACHABLE_TIMEOUT:
-        words = f"no answer for {int(UNREACHABLE_TIMEOUT.total_seconds() // 60)} minutes: {reason.message}"
-        return _halt(work, RolloutHalted("unreachable", words, state="needs_attention" if open_outcome else "paused"))
+        code, what = _READ_REFUSALS.get(type(reason), ("unreachable", "no answer"))
+        words = f"{what} for {int(UNREACHABLE_TIMEOUT.total_seconds() // 60)} minutes: {reason.message}"
+        return _halt(work, RolloutHalted(code, words, state="needs_attention" if open_outcome else "paused"))
     if work.row.unknown_since is None:
         journal.note(work, unknown_since=since)
     report_waiting(work, f"an answer: {reason.message}")

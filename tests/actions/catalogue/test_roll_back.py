@@ -55,6 +55,18 @@ def test_a_field_goes_back_to_what_it_was_and_could_be_set_again():
     assert (found.preconditions, found.undo, found.undo_postconditions) == ((WEIGHT,), step.change, step.postconditions)
 
 
+def test_a_step_whose_outcome_nobody_knows_is_named_and_left():  # A22
+    unknown = weighed(9, now=7, number="s002")
+    scene = replace(a_scene(a_cluster("1.0.8")), unsettled=(unknown,))
+    with pytest.raises(Unavailable) as caught:
+        action.steps(scene, {})
+    words = "whether it changed NodePool web is not known: look at it, and change it back yourself if it was"
+    assert (caught.value.code, caught.value.message) == ("nothing_to_do", f"nothing can be undone: {words}")
+    scene = replace(scene, applied=(weighed(7, now=3),), objects={bare(POOL): read(weight=7)})
+    assert [step.title for step in action.steps(scene, {})] == ["Left as it is: Weigh 9", "Undo: Weigh 7"]
+    assert action.forecast(scene, {}).cannot_be_undone == (f"Left as it is: Weigh 9: {words}",)
+
+
 def test_the_newest_step_is_taken_back_first_and_the_older_rests_on_nothing_that_it_moves():
     old, new = weighed(7, now=3), weighed(9, now=7, number="s002")
     found = back(new, old, here=read(weight=9))

@@ -43,6 +43,8 @@ def test_an_object_that_was_made_anew_is_never_touched(server, cluster, complain
     row = advanced(row)
     assert ended(row) == ("paused", "changed")
     assert outcomes(row) == [("s001", "delete", "noop"), ("s001", "gate", "noop")]
+    reason = "it was so already: another Node has the name node-1 now, and stays"
+    assert Attempt.objects.filter(rollout=row).first().reason == reason
     assert row.cause == "Node node-1 was deleted and created again since the preview"
     assert (server.admin.get(NODE_PATH)["spec"].get("unschedulable", False), complaints(row)) == (False, [])
 

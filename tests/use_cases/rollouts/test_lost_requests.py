@@ -2,10 +2,15 @@
 
 import pytest
 
-from migrations_app.models.rollout import Attempt
+from migrations_app.actions.changes import merge
+from migrations_app.models.rollout import Attempt, Rollout
+from tests.actions.on_server import plan_of
+from tests.actions.whole_rollouts import rollback_preview
+from tests.builders.rollouts import a_line
 from tests.use_cases.rollouts.building import (
     MAPS,
     NODE_PATH,
+    TAINT,
     advanced,
     config_map,
     creating,
@@ -94,6 +99,24 @@ def test_an_object_changed_by_others_while_the_outcome_is_unknown_needs_a_person
         row = advanced(row)
     assert (ended(row), outcomes(row)) == (("paused", "changed_by_other"), [("s001", "patch", "changed_by_other")])
     assert complaints(row) == []
+
+
+def test_a_rollback_says_what_it_cannot_know(server, cluster):  # A22, A35
+    (first, was), (second, read) = node(server, "node-0"), node(server)
+    row = rollout(cluster, tainting(first, was, undo=merge(first, {"spec": {"taints": None}})), tainting(second, read))
+    server.admin.patch("/api/v1/nodes/node-0", {"spec": {"taints": [TAINT]}})
+    a_line(row, "s001")
+    a_line(row, "s002", outcome="changed_by_other", status=None)
+    Rollout.objects.filter(pk=row.pk).update(state="aborted")
+    back = rollback_preview(cluster, row)
+    assert (back.state, [step.title for step in plan_of(back).steps]) == (
+        "previewed", ["Left as it is: Taint Node node-1", "Undo: Taint Node node-0"],
+    )  # fmt: skip
+    words = "whether it changed Node node-1 is not known: look at it, and change it back yourself if it was"
+    assert plan_of(back).forecast.cannot_be_undone == (f"Left as it is: Taint Node node-1: {words}",)
+    Attempt.objects.filter(rollout=row, step="s001").delete()
+    none = rollback_preview(cluster, row)
+    assert (none.state, none.cause) == ("expired", f"nothing can be undone: {words}")
 
 
 def test_what_somebody_else_made_is_not_taken_foris_ours(server, cluster, proxy, complaints):  # A23

@@ -3,12 +3,16 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 
 from migrations_app.actions.changes import ObjectTarget, creation, merge
 from migrations_app.actions.conditions import Exists, FieldEquals, fields_digest
 from migrations_app.actions.plan import Step
-from migrations_app.use_cases.rollouts import worker
+from migrations_app.execution import steps
+from migrations_app.models.rollout import Rollout
+from migrations_app.use_cases.rollouts import lifecycle, worker
 from tests.servers.crds import documents
+from tests.use_cases.people import OPERATE, actor, person, user
 from tests.use_cases.rollouts.building import APPLIED, NODE_PATH, advanced, ended, node, outcomes, rollout, tainting
 from tests.use_cases.rollouts.concurrent_changes import reconnected, refusal
 
@@ -70,6 +74,42 @@ def test_a_server_that_is_always_overloaded_calls_a_person(server, cluster, prox
     assert ended(advanced(row)) == ("paused", "overloaded")
 
 
+@pytest.mark.parametrize(("status", "code"), [(429, "overloaded"), (409, "contended")])
+def test_a_person_who_resumes_it_lets_it_try_again(server, cluster, proxy, complaints, status, code):  # A10, A18, R13
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    refusal(proxy, status, times=steps.MAX_FRUITLESS)
+    assert ended(advanced(row)) == ("paused", code)
+    row = advanced(resumed(row))
+    assert (row.state, complaints(row)) == ("succeeded", [])
+    assert outcomes(row) == [("s001", "patch", "refused")] * steps.MAX_FRUITLESS + APPLIED
+
+
+@pytest.mark.parametrize("what", ["answer", "lose_request"])
+def test_requests_that_change_nothing_again_and_again_call_a_person(
+    server, cluster, proxy, complaints, what
+):  # A18, R12
+    target, read = node(server)
+    row = rollout(cluster, tainting(target, read))
+    if what == "answer":
+        refusal(proxy, 500, times=99)
+    else:
+        proxy.add(what, "PATCH", NODE_PATH, times=99)
+    row = advanced(row, most=2000)
+    assert (ended(row), complaints(row)) == (("paused", "not_applied"), [])
+    assert outcomes(row) == [("s001", "patch", "not_applied")] * steps.MAX_FRUITLESS
+    why = "no" if what == "answer" else "the connection was cut"
+    assert row.cause == f"Taint Node node-1: 5 requests in a row changed nothing: untouched afterwards ({why})"
+    proxy.clear()
+    row = advanced(resumed(row))
+    assert (row.state, complaints(row), outcomes(row)[steps.MAX_FRUITLESS :]) == ("succeeded", [], APPLIED)
+
+
+def resumed(row: Rollout) -> Rollout:
+    ada = User.objects.filter(username="ada").first() or user("ada", OPERATE)
+    return lifecycle.resume(row.pk, person(ada), by=actor(ada))
+
+
 def test_a_place_that_is_not_there_calls_a_person(server, cluster, complaints, monkeypatch):
     target = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default")
     body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}}
@@ -102,6 +142,18 @@ def test_a_server_that_is_away_is_waited_for_and_then_a_person_is_called(server,
     assert (row.state, row.waits_for.startswith("an answer: ")) == ("running", True)
     monkeypatch.setattr(worker, "UNREACHABLE_TIMEOUT", timedelta(0))
     assert ended(advanced(row)) == ("paused", "unreachable")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [(401, "refused_401", "the credentials were refused for 0"), (403, "refused_403", "a read was refused for 0")],
+)
+def test_a_server_that_refuses_reads_did_answer(server, cluster, proxy, monkeypatch, status, code, words):  # R31
+    monkeypatch.setattr(worker, "UNREACHABLE_TIMEOUT", timedelta(0))
+    row = rollout(cluster, tainting(*node(server)))
+    proxy.add("answer", "GET", NODE_PATH, times=1000, status=status)
+    row = advanced(row)
+    assert (ended(row), row.cause.startswith(words)) == (("paused", code), True)
 
 
 def test_whoever_waits_for_a_server_still_hears_a_wish(server, cluster, proxy):  # A10
