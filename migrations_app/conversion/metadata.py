@@ -144,7 +144,7 @@ def is_refused_tag(key: str, minors: Collection[str]) -> bool:
 def open_tags(
     tags: dict[str, str], path: FieldPath, *, notes: FindingCollector, minors: Collection[str]
 ) -> dict[str, str]:
-    """The EC2 tags without those that one of the minors refuses; each of these is a finding, an empty key is an error."""
+    """The EC2 tags without those that one of the minors refuses; each of these is a finding, an empty key an error."""
     for key, value in tags.items():
         if not key:
             notes.add("bad-type", path, what="a tag has an empty key")

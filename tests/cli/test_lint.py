@@ -154,6 +154,7 @@ apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata: {name: {{ .Values.name }}}
 """
+NO_NODE = "not-yaml: not YAML: did not find expected node content"
 UNREAD = "not-yaml: a key is a map or a list; it looks like a template, render it first"
 
 
@@ -320,7 +321,7 @@ ARGO_SET = ARGO_TEXT.partition("      values")[0] + (
         (ARGO_TEXT.replace("public.ecr.aws", "oci://mirror.example/aws/karpenter"), "path: .", f"12: {WEBHOOK}"),
         (ARGO_TEXT.replace("public.ecr.aws", "https://mirror.example/karpenter"), "path: .", ""),
         (ARGO_TEXT.replace("values: |", "valuesObject: {logLevel: info}\n      values: |"), "chart: karpenter", ""),
-        (ARGO_TEXT.replace("enabled: true", "enabled: ["), "chart: karpenter", ""),
+        (ARGO_TEXT.replace("enabled: true", "enabled: ["), "chart: karpenter", f"13: {NO_NODE}"),
         (ARGO_SET, "chart: karpenter", f"10: {WEBHOOK}"),
         (ARGO_SET.replace("webhook.enabled", "'webhook[0].enabled'"), "chart: karpenter", ""),
         (ARGO.partition("spec:")[0], "karpenter", ""),
