@@ -1,12 +1,12 @@
 """Finds what a Karpenter release does not accept in a repository: manifests of other generations, and Helm values that
 it does not read."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.conversion.findings import FieldPath
-from migrations_app.conversion.refusals import older_fields
+from migrations_app.conversion.refusals import CrdRefusal, older_fields
 from migrations_app.conversion.required_fields import missing_fields
 from migrations_app.conversion.sources.charts import (
     CRDS,
@@ -17,6 +17,7 @@ from migrations_app.conversion.sources.charts import (
     parameter_tree,
 )
 from migrations_app.conversion.sources.embedded import embedded_objects
+from migrations_app.conversion.sources.fields import unknown_fields
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
     UnreadKey,
@@ -107,9 +108,15 @@ def _of_object(manifest: Manifest, release: Release, *, whole: bool) -> Iterator
     message = _other_generation(kind, api_version, subject=f"{kind} {_name(manifest.body)}", release=release)
     if message:
         yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
-    refused = () if message else (*older_fields(manifest.body), *(missing_fields(manifest.body) if whole else ()))
-    for refusal in refused:
+    for refusal in () if message else _refusals(manifest.body, release=release, whole=whole):
         yield LintFinding(manifest.document.file, manifest.line_of(refusal.path), refusal.code, refusal.what)
+
+
+def _refusals(body: Mapping[str, Any], *, release: Release, whole: bool) -> Iterator[CrdRefusal]:
+    yield from older_fields(body)
+    yield from unknown_fields(body, release)
+    if whole:
+        yield from missing_fields(body)
 
 
 def _of_embedded(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
