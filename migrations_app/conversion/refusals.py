@@ -36,7 +36,7 @@ _QUALIFIED: Final = re.compile(
     re.ASCII,
 )
 _LONGEST_KEY: Final = 316  # of a requirement
-_LARGEST: Final = 2**63 - 1
+_MAX_INTEGER: Final = 2**63 - 1
 _LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?", re.ASCII)
 _OLDER_FIELDS: Final[Mapping[str, Mapping[FieldPath, str]]] = {
     "karpenter.sh/v1 NodePool": {
@@ -319,4 +319,4 @@ def values_refusal(requirement: Mapping[str, Any]) -> str:
 def _is_whole(text: str) -> bool:
     """True for digits that the rule of the CRD reads as an integer of 64 bits."""
     digits = text.lstrip("0") or "0"
-    return text.isascii() and text.isdigit() and len(digits) <= len(str(_LARGEST)) and int(digits) <= _LARGEST
+    return text.isascii() and text.isdigit() and len(digits) <= len(str(_MAX_INTEGER)) and int(digits) <= _MAX_INTEGER

@@ -16,11 +16,11 @@ _SPEC: Final[FieldPath] = ("spec",)
 _DIRECTIVE: Final = "$"  # of a strategic merge patch, such as $patch
 
 
-class _Place(NamedTuple):
+class _KnownField(NamedTuple):
     """A field: the row of one without fields of its own, or the fields below it."""
 
     row: FieldRow | None
-    inner: dict[str, "_Place"]
+    inner: dict[str, "_KnownField"]
 
 
 def unknown_fields(body: Mapping[str, Any], release: Release) -> Iterator[CrdRefusal]:
@@ -37,14 +37,14 @@ def unknown_fields(body: Mapping[str, Any], release: Release) -> Iterator[CrdRef
 
 
 @cache
-def _places(api: str) -> Mapping[str, _Place]:
-    root: dict[str, _Place] = {}
+def _places(api: str) -> Mapping[str, _KnownField]:
+    root: dict[str, _KnownField] = {}
     for row in FIELD_ROWS[api]:
         *above, last = row.path.split(".")
         places = root
         for step in above:
-            places = places.setdefault(step.removesuffix("[]"), _Place(None, {})).inner
-        places[last] = _Place(row, {})
+            places = places.setdefault(step.removesuffix("[]"), _KnownField(None, {})).inner
+        places[last] = _KnownField(row, {})
     return root
 
 
@@ -52,7 +52,7 @@ def _below(
     value: Any,  # noqa: ANN401  # plain JSON
     path: FieldPath,
     *,
-    places: Mapping[str, _Place],
+    places: Mapping[str, _KnownField],
     release: Release,
 ) -> Iterator[CrdRefusal]:
     if isinstance(value, list):
@@ -74,7 +74,7 @@ def _below(
             yield CrdRefusal(UNKNOWN, at, f"{_text(at)} {inner} is not in Karpenter {release}, but from {first} on")
 
 
-def _first(place: _Place) -> str:
+def _first(place: _KnownField) -> str:
     """The release that brought the field: for one with fields of its own that of the first of these."""
     if place.row:
         return place.row.first

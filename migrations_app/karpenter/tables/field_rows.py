@@ -22,7 +22,7 @@ class FieldRow(NamedTuple):
     later: Mapping[str, str] = {}
 
 
-def _rows(above: str, names: str, first: str = "") -> tuple[FieldRow, ...]:
+def _rows(above: str, names: str, *, first: str = "") -> tuple[FieldRow, ...]:
     return tuple(FieldRow(f"{above}.{name}" if above else name, first) for name in names.split())
 
 
@@ -57,7 +57,7 @@ FIELD_ROWS: Final[Mapping[str, tuple[FieldRow, ...]]] = {
     f"{kinds.CORE_GROUP}/v1beta1 NodePool": (
         *_POOL,
         *_rows("disruption", "consolidateAfter consolidationPolicy expireAfter"),
-        *_rows("disruption.budgets[]", "duration nodes schedule", "0.34"),
+        *_rows("disruption.budgets[]", "duration nodes schedule", first="0.34"),
         *_rows("template.spec.nodeClassRef", "apiVersion kind name"),
         FieldRow("template.spec.requirements[].operator"),
         FieldRow("template.spec.requirements[].minValues", "0.35"),
@@ -89,13 +89,13 @@ FIELD_ROWS: Final[Mapping[str, tuple[FieldRow, ...]]] = {
         FieldRow("amiSelectorTerms[].ssmParameter", "1.4"),
         *_rows("", "associatePublicIPAddress instanceProfile instanceStorePolicy"),
         *_kubelet("kubelet"),
-        *_rows("capacityReservationSelectorTerms[]", "id ownerID tags", "1.3"),
+        *_rows("capacityReservationSelectorTerms[]", "id ownerID tags", first="1.3"),
         FieldRow("capacityReservationSelectorTerms[].instanceMatchCriteria", "1.8"),
         FieldRow("blockDeviceMappings[].ebs.volumeInitializationRate", "1.5"),
         FieldRow("ipPrefixCount", "1.8"),
-        *_rows("networkInterfaces[]", "deviceIndex interfaceType networkCardIndex", "1.11"),
-        *_rows("placementGroupSelector", "id name", "1.11"),
-        *_rows("connectionTracking", "tcpEstablishedTimeout udpStreamTimeout udpTimeout", "1.13"),
+        *_rows("networkInterfaces[]", "deviceIndex interfaceType networkCardIndex", first="1.11"),
+        *_rows("placementGroupSelector", "id name", first="1.11"),
+        *_rows("connectionTracking", "tcpEstablishedTimeout udpStreamTimeout udpTimeout", first="1.13"),
         FieldRow("cpuOptions.nestedVirtualization", "1.13"),
     ),
 }
