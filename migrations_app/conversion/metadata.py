@@ -5,7 +5,7 @@ Sources: CEL rules of aws/karpenter-provider-aws@v0.37.8:pkg/apis/crds/karpenter
 karpenter.k8s.aws_ec2nodeclasses.yaml; kubernetes-sigs/karpenter@v0.32.3:pkg/apis/v1alpha5/labels.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from migrations_app.conversion.findings import FieldPath, FindingCollector
@@ -59,10 +59,21 @@ _OPEN: Final = ("node.kubernetes.io", "node-restriction.kubernetes.io", "kops.k8
 _NO_CONSOLIDATION: Final = "karpenter.sh/do-not-consolidate"
 _NO_EVICTION: Final = "karpenter.sh/do-not-evict"
 
-_BETA_TAGS: Final = frozenset({"karpenter.sh/provisioner-name", "karpenter.sh/nodepool", "karpenter.sh/managed-by"})
-_V1_TAGS: Final = frozenset(
-    {"karpenter.sh/nodepool", "karpenter.sh/nodeclaim", "karpenter.k8s.aws/ec2nodeclass", "eks:eks-cluster-name"}
-)
+BETA_MINORS: Final = ("0.32", "0.37")
+"""Each tag that some release refuses in v1beta1 is refused by one of these."""
+V1_MINORS: Final = ("1.0",)
+_RESERVED_TAGS: Final[Mapping[str, tuple[str, str]]] = {
+    "karpenter.sh/nodepool": ("", ""),
+    "karpenter.sh/provisioner-name": ("", "0.34"),
+    "karpenter.sh/managed-by": ("", "0.37"),
+    "karpenter.sh/nodeclaim": ("0.35", ""),
+    "karpenter.k8s.aws/ec2nodeclass": ("0.35", ""),
+    "eks:eks-cluster-name": ("1.0", ""),
+}
+"""The first and the last minor that refuses the EC2 tag; empty: as far as is known.
+
+aws/karpenter-provider-aws@v0.32.0 to v1.14.1:pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml.
+"""
 
 
 def real_key(key: str) -> str:
@@ -116,18 +127,30 @@ def _note_replaced(key: str, path: FieldPath, *, what: str, notes: FindingCollec
     notes.add("deprecated-annotation-replaced", (*path, key), what=f"{key} {what}")
 
 
-def _refused_tag(key: str, *, v1: bool) -> bool:
-    return key in (_V1_TAGS if v1 else _BETA_TAGS) or key.startswith("kubernetes.io/cluster")
+def is_reserved_tag(key: str, minor: str) -> bool:
+    """True if a node class of that minor may not set the EC2 tag, because Karpenter sets it itself."""
+    if key not in _RESERVED_TAGS:
+        return key.startswith("kubernetes.io/cluster")
+    first, last = _RESERVED_TAGS[key]
+    at = minor_order(minor)
+    return (not first or minor_order(first) <= at) and (not last or at <= minor_order(last))
 
 
-def open_tags(tags: dict[str, str], path: FieldPath, *, notes: FindingCollector, v1: bool) -> dict[str, str]:
-    """The EC2 tags without those that Karpenter sets itself; each of these is a finding, an empty key is an error."""
+def is_refused_tag(key: str, minors: Collection[str]) -> bool:
+    """True if a node class of one of these minors may not set the EC2 tag."""
+    return any(is_reserved_tag(key, minor) for minor in minors)
+
+
+def open_tags(
+    tags: dict[str, str], path: FieldPath, *, notes: FindingCollector, minors: Collection[str]
+) -> dict[str, str]:
+    """The EC2 tags without those that one of the minors refuses; each of these is a finding, an empty key an error."""
     for key, value in tags.items():
         if not key:
             notes.add("bad-type", path, what="a tag has an empty key")
-        elif _refused_tag(key, v1=v1):
+        elif is_refused_tag(key, minors):
             notes.add("restricted-tag-dropped", (*path, key), what=f"the tag {key}={value} is refused and left out")
-    return {key: value for key, value in tags.items() if not _refused_tag(key, v1=v1)}
+    return {key: value for key, value in tags.items() if not is_refused_tag(key, minors)}
 
 
 _KEPT: Final = ("name", "labels", "annotations")

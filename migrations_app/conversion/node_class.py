@@ -50,7 +50,13 @@ def convert_class(body: Mapping[str, Any], notes: FindingCollector, *, options: 
         **_images(old, notes, version=version),
         **_identity(old, notes, options=options),
         **filled({name: old.get(name) for name in ("subnetSelectorTerms", "securityGroupSelectorTerms", "userData")}),
-        **filled({"tags": metadata.open_tags(old.get("tags") or {}, ("spec", "tags"), notes=notes, v1=True)}),
+        **filled(
+            {
+                "tags": metadata.open_tags(
+                    old.get("tags") or {}, ("spec", "tags"), notes=notes, minors=metadata.V1_MINORS
+                )
+            }
+        ),
         **filled({"blockDeviceMappings": _devices(old, notes)}),
         "metadataOptions": _metadata_options(old, notes),
         **filled(

@@ -174,7 +174,9 @@ def class_from_spec(
         **filled(
             {
                 "userData": template.get("userData"),
-                "tags": metadata.open_tags(template.get("tags") or {}, (*path, "tags"), notes=notes, v1=False),
+                "tags": metadata.open_tags(
+                    template.get("tags") or {}, (*path, "tags"), notes=notes, minors=metadata.BETA_MINORS
+                ),
                 "blockDeviceMappings": devices,
                 "metadataOptions": _metadata_options(
                     template, path, notes=notes, known_names=known_names, cluster_dns=cluster_dns

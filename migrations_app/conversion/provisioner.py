@@ -13,6 +13,7 @@ from migrations_app.conversion import kubelet, metadata, quantities, schema
 from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.node_template import CLASS_API, class_from_spec
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, filled, free_name, manifest, spec_of
+from migrations_app.conversion.refusals import values_refusal
 from migrations_app.conversion.schema import shown
 
 MAX_IN_BETA: Final = 30
@@ -53,11 +54,8 @@ def checked(
 
 
 def _check_values(requirement: ConvertedRequirement, path: FieldPath, *, notes: FindingCollector) -> None:
-    operator, values = requirement.get("operator"), requirement.get("values") or []
-    if operator == "In" and not values:
-        notes.add("bad-type", (*path, "values"), what="In needs at least one value")
-    if operator in ("Gt", "Lt") and not (len(values) == 1 and str(values[0]).isascii() and str(values[0]).isdigit()):
-        notes.add("bad-type", (*path, "values"), what=f"{operator} needs exactly one whole number, written as text")
+    if what := values_refusal(requirement):
+        notes.add("bad-type", (*path, "values"), what=what)
 
 
 def check_count(

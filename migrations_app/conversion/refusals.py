@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from migrations_app.conversion import quantities
 from migrations_app.conversion.findings import FieldPath, FindingCollector
-from migrations_app.conversion.metadata import is_restricted
+from migrations_app.conversion.metadata import BETA_MINORS, is_refused_tag, is_restricted
 from migrations_app.conversion.objects import template_spec
 from migrations_app.conversion.schema import shown
 
@@ -35,6 +35,8 @@ _QUALIFIED: Final = re.compile(
     r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]",
     re.ASCII,
 )
+_LONGEST_KEY: Final = 316  # of a requirement
+_MAX_INTEGER: Final = 2**63 - 1
 _LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?", re.ASCII)
 _OLDER_FIELDS: Final[Mapping[str, Mapping[FieldPath, str]]] = {
     "karpenter.sh/v1 NodePool": {
@@ -244,7 +246,7 @@ def _node_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
                     yield CrdRefusal(REFUSED, (*path, name, index, key), f"{shown(taint[key])} is no {key} of a taint")
     for index, row in enumerate(template.get("requirements") or []):
         at = (*path, "requirements", index)
-        if not _fits(_QUALIFIED, row["key"]):
+        if not _fits(_QUALIFIED, row["key"]) or len(row["key"]) > _LONGEST_KEY:
             yield CrdRefusal(REFUSED, (*at, "key"), f"{shown(row['key'])} is no key of a label")
         least, values = row.get("minValues"), row.get("values") or []
         if row.get("operator") == "In" and least is not None and len(values) < least:
@@ -275,6 +277,10 @@ def _beta_class_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
         if ebs is not None and not ebs.get("volumeSize") and not ebs.get("snapshotID"):
             at: FieldPath = ("spec", "blockDeviceMappings", index, "ebs")
             yield CrdRefusal("ebs-size-missing", at, "neither volumeSize nor snapshotID is given")
+    for key in spec.get("tags") or {}:
+        if not key or is_refused_tag(key, BETA_MINORS):
+            what = f"{shown(key)} is a tag that Karpenter sets itself" if key else "a tag without a key"
+            yield CrdRefusal(REFUSED, ("spec", "tags", key), what)
 
 
 def _beta_pool_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
@@ -285,6 +291,9 @@ def _beta_pool_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
         yield CrdRefusal(REFUSED, (*path, "nodeClassRef"), "nodeClassRef.name is missing; name the node class")
     if spec.get("requirements") is None:
         yield CrdRefusal(REFUSED, (*path, "requirements"), "requirements is missing; [] stands for none")
+    if spec.get("resources"):
+        what = f"{shown(spec['resources'])} is given, and only an empty map is accepted"
+        yield CrdRefusal(REFUSED, (*path, "resources"), what)
     keys = [
         ((*path, "requirements", index, "key"), row["key"]) for index, row in enumerate(spec.get("requirements") or [])
     ]
@@ -292,3 +301,22 @@ def _beta_pool_refusals(template: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     for at, key in keys:
         if is_restricted(key):
             yield CrdRefusal(REFUSED, at, f"{shown(key)} is a key that a NodePool may not set")
+    for index, row in enumerate(spec.get("requirements") or []):
+        if what := values_refusal(row):
+            yield CrdRefusal(REFUSED, (*path, "requirements", index, "values"), what)
+
+
+def values_refusal(requirement: Mapping[str, Any]) -> str:
+    """What v1beta1 and v1 refuse in the values of the requirement, for its operator; empty if nothing."""
+    operator, values = requirement.get("operator"), requirement.get("values") or []
+    if operator == "In" and not values:
+        return "In needs at least one value"
+    if operator in ("Gt", "Lt") and not (len(values) == 1 and _is_whole(str(values[0]))):
+        return f"{operator} needs exactly one whole number, written as text"
+    return ""
+
+
+def _is_whole(text: str) -> bool:
+    """True for digits that the rule of the CRD reads as an integer of 64 bits."""
+    digits = text.lstrip("0") or "0"
+    return text.isascii() and text.isdigit() and len(digits) <= len(str(_MAX_INTEGER)) and int(digits) <= _MAX_INTEGER

@@ -1,4 +1,4 @@
-"""The fields that the CRD of v1 requires and that an object written for v1 lacks.
+"""The fields that the CRD of v1 requires and that an object written for v1 lacks, or has with a value that is none.
 
 Only what every release of v1 requires: aws/karpenter-provider-aws@v1.0.0 to v1.14.1:pkg/apis/crds. A field that the CRD
 gives a default, such as `nodes` of a budget, is not required.
@@ -59,6 +59,22 @@ def missing_fields(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
     spec = body.get("spec")
     if api == _NODE_CLASS and isinstance(spec, Mapping):
         yield from identity_refusals(spec)
+    if api in _REQUIRED and api != _NODE_CLASS:
+        yield from _group_refusals(body)
+
+
+def _group_refusals(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
+    """What v1 refuses in the group of the node class: the version of an apiVersion."""
+    group = _value(body, (*_REFERENCE, "group"))
+    if isinstance(group, str) and "/" in group:
+        what = f"{group} has a version; write {group.partition('/')[0]}"
+        yield CrdRefusal(REFUSED, (*_REFERENCE, "group"), what)
+
+
+def _value(body: Any, path: FieldPath) -> Any:  # noqa: ANN401  # any JSON
+    for step in path:
+        body = body.get(step) if isinstance(body, Mapping) else None
+    return body
 
 
 def _missing(value: Any, path: FieldPath, *, above: FieldPath = ()) -> Iterator[FieldPath]:  # noqa: ANN401  # any JSON

@@ -1,13 +1,23 @@
 """Finds what a Karpenter release does not accept in a repository: manifests of other generations, and Helm values that
 it does not read."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.conversion.findings import FieldPath
-from migrations_app.conversion.refusals import older_fields
+from migrations_app.conversion.refusals import CrdRefusal, older_fields
 from migrations_app.conversion.required_fields import missing_fields
+from migrations_app.conversion.sources.charts import (
+    CRDS,
+    MAIN,
+    GivenValues,
+    below,
+    given_values,
+    parameter_tree,
+)
+from migrations_app.conversion.sources.embedded import embedded_objects
+from migrations_app.conversion.sources.fields import unknown_fields
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
     UnreadKey,
@@ -18,12 +28,11 @@ from migrations_app.karpenter.controller_settings import (
 )
 from migrations_app.karpenter.versions import Release
 from migrations_app.manifests import templates
-from migrations_app.manifests.reader import Manifest, ManifestFault, read
+from migrations_app.manifests.reader import Manifest, ManifestFault, ManifestReading, read
 
 _ORDER = ("alpha", "beta", "v1")
 _VALUES = "values"
-_MAIN, _CRDS = "karpenter", "karpenter-crd"
-_CHARTS = {_MAIN: unread_helm_keys, _CRDS: unread_crd_chart_keys}
+_CHARTS = {MAIN: unread_helm_keys, CRDS: unread_crd_chart_keys}
 """The function that finds unread values, by chart name; an umbrella chart has the values below that name."""
 
 
@@ -42,9 +51,10 @@ def lint_texts(
     """The findings in (file name, text) pairs, file by file, in the order of their lines.
 
     A document without apiVersion and kind counts as Helm values where the name of its file says "values"; of a
-    template that cannot be read, what its documents state in plain text is judged. A document that is no object, such
-    as a patch of Kustomize, is passed over; a plain list of objects is a fault. `patches` are files whose objects are
-    parts of others: they may lack required fields.
+    template that cannot be read, what its documents state in plain text is judged. Objects and references inside of a
+    document count, too, and so do values that a delivery tool gives to a chart. A document that is no object, such as
+    a patch of Kustomize in JSON, is passed over; a plain list of objects is a fault. `patches` are files whose objects
+    are parts of others: they may lack required fields.
     """
     return [
         lint_finding
@@ -57,9 +67,12 @@ def lint_texts(
 
 def _of_file(name: str, text: bytes | str, *, release: Release, whole: bool) -> Iterator[LintFinding]:
     reading = read(text, file=name)
-    faults = [fault for fault in reading.faults if fault.path or fault.code != "bad-type"]
+    faults = _faults(reading)
     yield from (_of_fault(fault) for fault in faults)
     for manifest in reading.manifests:
+        yield from _of_embedded(manifest, release)
+        for given in given_values(manifest.body):
+            yield from _of_given(manifest, given, release=release)
         if "kind" in manifest.body and "apiVersion" in manifest.body:
             yield from _of_object(manifest, release, whole=whole)
         elif _VALUES in name.rpartition("/")[2].lower():
@@ -67,6 +80,11 @@ def _of_file(name: str, text: bytes | str, *, release: Release, whole: bool) -> 
     if any(fault.code == "not-yaml" for fault in faults):
         read_lines = {manifest.line_of(("apiVersion",)) for manifest in reading.manifests}
         yield from _of_template(name, text, release=release, read_lines=read_lines)
+
+
+def _faults(reading: ManifestReading) -> list[ManifestFault]:
+    """What could not be read, without documents that are no object."""
+    return [fault for fault in reading.faults if fault.path or fault.code != "bad-type"]
 
 
 def _of_fault(fault: ManifestFault) -> LintFinding:
@@ -90,14 +108,35 @@ def _of_object(manifest: Manifest, release: Release, *, whole: bool) -> Iterator
     message = _other_generation(kind, api_version, subject=f"{kind} {_name(manifest.body)}", release=release)
     if message:
         yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
-    refused = () if message else (*older_fields(manifest.body), *(missing_fields(manifest.body) if whole else ()))
-    for refusal in refused:
+    for refusal in () if message else _refusals(manifest.body, release=release, whole=whole):
         yield LintFinding(manifest.document.file, manifest.line_of(refusal.path), refusal.code, refusal.what)
-    for at, chart in _CHART_SPECS.get((api_version.partition("/")[0], kind), _no_charts)(manifest.body.get("spec")):
-        yield from _of_delivered(manifest, at, chart=chart, release=release)
 
 
-def _other_generation(kind: str, api_version: str, *, subject: str, release: Release) -> str:
+def _refusals(body: Mapping[str, Any], *, release: Release, whole: bool) -> Iterator[CrdRefusal]:
+    yield from older_fields(body)
+    yield from unknown_fields(body, release)
+    if whole:
+        yield from missing_fields(body)
+
+
+def _of_embedded(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
+    """Objects of Karpenter inside the document; they may be parts of others, so that no field is missing."""
+    kind, name = manifest.body.get("kind"), _name(manifest.body)
+    place = f" in {' '.join(filter(None, (kind, name)))}" if isinstance(kind, str) else ""
+    file = manifest.document.file
+    for found in embedded_objects(manifest):
+        subject = f"{' '.join(filter(None, (found.kind, found.name)))}{place}"
+        message = _other_generation(
+            found.kind, found.api_version, subject=subject, release=release, only_named=found.is_reference
+        )
+        if message:
+            yield LintFinding(file, found.line, "other-generation", message)
+        else:
+            for refusal in older_fields(found.body):
+                yield LintFinding(file, found.line_of(refusal.path), refusal.code, f"{subject}: {refusal.what}")
+
+
+def _other_generation(kind: str, api_version: str, *, subject: str, release: Release, only_named: bool = False) -> str:
     """The sentence about an object whose generation the release does not accept; empty if it does."""
     group, _, version = api_version.partition("/")
     row = kinds.find(kind, group=group)
@@ -106,7 +145,7 @@ def _other_generation(kind: str, api_version: str, *, subject: str, release: Rel
         return ""
     later = any(_accepted(next_generation, release) for next_generation in _ORDER[_ORDER.index(generation) + 1 :])
     hint = ": karpdash convert makes its successor" if later else " yet"
-    return f"{subject} is {api_version}, which Karpenter {release} does not accept{hint}"
+    return f"{subject} is {api_version}, which Karpenter {release} does not accept{'' if only_named else hint}"
 
 
 def _accepted(generation: str, release: Release) -> bool:
@@ -134,91 +173,38 @@ def _values_by_chart(values: dict[str, Any], file: str) -> dict[str, dict[str, A
     below = {name: values[name] for name in _CHARTS if isinstance(values.get(name), dict)}
     if below:
         return below
-    if _CRDS in file:
-        return {_CRDS: values}
-    if _MAIN in file or given_settings(values) or not unknown_helm_keys(values):
-        return {_MAIN: values}
+    if CRDS in file:
+        return {CRDS: values}
+    if MAIN in file or given_settings(values) or not unknown_helm_keys(values):
+        return {MAIN: values}
     return {}
 
 
-def _flux_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
-    """The path of the values of a HelmRelease, and the chart that gets them."""
-    chart = _below(spec, ("chart", "spec", "chart"))
-    if isinstance(chart, str):
-        yield ("spec", "values"), chart
+def _of_given(manifest: Manifest, given: GivenValues, *, release: Release) -> Iterator[LintFinding]:
+    """The unread values that a delivery tool gives to a chart."""
+    file, line, value = manifest.document.file, manifest.line_of(given.path), below(manifest.body, given.path)
+    if given.is_parameter:
+        for _, key in _unread(parameter_tree(value), given.chart, release=release):
+            yield LintFinding(file, line, "unread-value", _unread_text(key, release))
+    elif isinstance(value, str):
+        reading = read(value, file=file)
+        if given.chart in _CHARTS or any(name in value for name in _CHARTS):
+            faults = map(_of_fault, _faults(reading))
+            yield from (fault._replace(line=line + fault.line) for fault in faults)
+        for inner in reading.manifests:
+            for path, key in _unread(inner.body, given.chart, release=release):
+                yield LintFinding(file, line + inner.line_of(path), "unread-value", _unread_text(key, release))
+    elif isinstance(value, dict):
+        for path, key in _unread(value, given.chart, release=release):
+            yield LintFinding(file, manifest.line_of((*given.path, *path)), "unread-value", _unread_text(key, release))
 
 
-def _argo_charts(spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
-    """The paths of the values of an Application, and the chart that gets them. `values` is a text, and does not count
-    where `valuesObject` is given; each of the `parameters` is a value.
-
-    argoproj/argo-cd@v2.13.0:docs/user-guide/helm.md.
-    """
-    several = _below(spec, ("sources",))
-    numbers = range(len(several)) if isinstance(several, list) else ()
-    for at in (("source",), *(("sources", number) for number in numbers)):
-        address = _below(spec, (*at, "repoURL"))
-        in_registry = isinstance(address, str) and address.startswith("oci://")
-        chart = _below(spec, (*at, "chart")) or (address if in_registry else None)
-        given = _below(spec, (*at, "helm"))
-        if isinstance(chart, str) and isinstance(given, dict):
-            yield ("spec", *at, "helm", "valuesObject" if given.get("valuesObject") else "values"), chart
-            parameters = given.get("parameters")
-            for number in range(len(parameters) if isinstance(parameters, list) else 0):
-                yield ("spec", *at, "helm", "parameters", number), chart
-
-
-def _no_charts(_spec: Any) -> Iterator[tuple[FieldPath, str]]:  # noqa: ANN401  # plain JSON
-    return iter(())
-
-
-_CHART_SPECS: Mapping[tuple[str, str], Callable[[Any], Iterator[tuple[FieldPath, str]]]] = {
-    ("helm.toolkit.fluxcd.io", "HelmRelease"): _flux_charts,
-    ("argoproj.io", "Application"): _argo_charts,
-}
-"""Where Flux and Argo CD give values to a chart, by API group and kind."""
-
-
-def _below(value: Any, path: FieldPath) -> Any:  # noqa: ANN401  # plain JSON
-    """The value at the path; None if there is none."""
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int):
-            value = value[step]
-        else:
-            return None
-    return value
-
-
-def _of_delivered(manifest: Manifest, at: FieldPath, *, chart: str, release: Release) -> Iterator[LintFinding]:
-    unread_keys = _CHARTS.get(chart.rstrip("/").rpartition("/")[2])
-    values = _below(manifest.body, at)
-    if unread_keys is None:
-        return
-    if at[-2] == "parameters":
-        for key in unread_keys(_set_tree(values), release):
-            yield LintFinding(manifest.document.file, manifest.line_of(at), "unread-value", _unread_text(key, release))
-    elif isinstance(values, str):
-        for inner in read(values, file=manifest.document.file).manifests:
-            for key in unread_keys(inner.body, release):
-                line = manifest.line_of(at) + inner.line_of(tuple(steps_of(key.key)))
-                yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
-    elif isinstance(values, dict):
-        for key in unread_keys(values, release):
-            line = manifest.line_of((*at, *steps_of(key.key)))
-            yield LintFinding(manifest.document.file, line, "unread-value", _unread_text(key, release))
-
-
-def _set_tree(parameter: Any) -> dict[str, Any]:  # noqa: ANN401  # plain JSON
-    """The values that a parameter sets; empty for a name with indexes or escapes, which is not taken apart."""
-    name = parameter.get("name") if isinstance(parameter, dict) else None
-    if not isinstance(name, str) or not name or set(name) & set("[]\\"):
-        return {}
-    tree = parameter.get("value")
-    for step in reversed(name.split(".")):
-        tree = {step: tree}
-    return dict(tree)
+def _unread(values: dict[str, Any], chart: str, *, release: Release) -> Iterator[tuple[FieldPath, UnreadKey]]:
+    """The unread values and their paths; those of a chart of Karpenter below its name in the values of another one."""
+    trees = {name: values.get(name) for name in _CHARTS} if chart not in _CHARTS else {"": values}
+    for name, tree in trees.items():
+        for key in _CHARTS[name or chart](tree, release) if isinstance(tree, dict) else ():
+            yield (*((name,) if name else ()), *steps_of(key.key)), key
 
 
 def _unread_text(key: UnreadKey, release: Release) -> str:

@@ -154,6 +154,7 @@ apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata: {name: {{ .Values.name }}}
 """
+NO_NODE = "not-yaml: not YAML: did not find expected node content"
 UNREAD = "not-yaml: a key is a map or a list; it looks like a template, render it first"
 
 
@@ -190,7 +191,8 @@ def test_a_field_of_an_older_generation_in_v1_is_a_finding(
         f"apiVersion: karpenter.sh/v1{{}}\nkind: NodePool\nmetadata: {{{{name: a}}}}\nspec:\n{template}  disruption:\n"
     )
     Path("new.yaml").write_text(f"{head.format('')}    consolidateAfter: 1m\n    expireAfter: 24h\n")
-    Path("old.yaml").write_text(f"{head.format('beta1')}    expireAfter: 24h\n")
+    old = f"{head.format('beta1')}    expireAfter: 24h\n"
+    Path("old.yaml").write_text(old.replace("group: a, kind: b, ", ""))
     said = karpdash("lint", "--to", "1.0", "new.yaml", "old.yaml")
     what = 'v1 has no spec.disruption.expireAfter, which is "24h" here; write it as spec.template.spec.expireAfter'
     assert (said.code, said.out) == (1, f"new.yaml:8: older-field: {what}\n")
@@ -320,7 +322,7 @@ ARGO_SET = ARGO_TEXT.partition("      values")[0] + (
         (ARGO_TEXT.replace("public.ecr.aws", "oci://mirror.example/aws/karpenter"), "path: .", f"12: {WEBHOOK}"),
         (ARGO_TEXT.replace("public.ecr.aws", "https://mirror.example/karpenter"), "path: .", ""),
         (ARGO_TEXT.replace("values: |", "valuesObject: {logLevel: info}\n      values: |"), "chart: karpenter", ""),
-        (ARGO_TEXT.replace("enabled: true", "enabled: ["), "chart: karpenter", ""),
+        (ARGO_TEXT.replace("enabled: true", "enabled: ["), "chart: karpenter", f"13: {NO_NODE}"),
         (ARGO_SET, "chart: karpenter", f"10: {WEBHOOK}"),
         (ARGO_SET.replace("webhook.enabled", "'webhook[0].enabled'"), "chart: karpenter", ""),
         (ARGO.partition("spec:")[0], "karpenter", ""),

@@ -253,3 +253,73 @@ def test_five_fields_are_found_anywhere_as_the_crd_finds_them(schedule: str) -> 
 @pytest.mark.parametrize("schedule", ["x\n@daily", "a b c d", "a\n\nb c d"])
 def test_less_is_no_schedule(schedule: str) -> None:
     assert list(refusals(pool(budgets=[{"nodes": "1", "schedule": schedule, "duration": "1h"}])))
+
+
+@pytest.mark.parametrize(
+    ("requirement", "path", "what"),
+    [
+        ({"operator": "In"}, "values", "In needs at least one value"),
+        ({"operator": "Gt", "values": ["x"]}, "values", "Gt needs exactly one whole number, written as text"),
+        ({"operator": "Lt", "values": ["9" * 5000]}, "values", "Lt needs exactly one whole number, written as text"),
+        ({"operator": "Gt", "values": [str(2**63)]}, "values", "Gt needs exactly one whole number, written as text"),
+    ],
+)
+def test_values_of_a_beta_pool_that_is_printed_as_it_is(requirement: dict[str, Any], path: str, what: str) -> None:
+    body = beta_pool({"spec": {**_REF, "requirements": [{"key": "a", **requirement}]}})
+    at = ("spec", "template", "spec", "requirements", 0, path)
+    assert list(refusals(body)) == [CrdRefusal(REFUSED, at, what)]
+    losses = convert([body], Options(to="v1beta1")).losses
+    assert [(loss.code, loss.at) for loss in losses if loss.severity == "action"] == [(REFUSED, at)]
+
+
+def test_whole_numbers_of_64_bits_with_zeros_in_front() -> None:
+    rows = [{"key": "a", "operator": "Gt", "values": [value]} for value in ("0", "0" * 30, f"000{2**63 - 1}")]
+    assert list(refusals(beta_pool({"spec": {**_REF, "requirements": rows}}))) == []
+
+
+@pytest.mark.parametrize("length", [316, 317])
+def test_a_key_longer_than_a_requirement_takes(length: int) -> None:
+    body = beta_pool({"spec": {**_REF, "requirements": [{"key": "a" * length, "operator": "Exists"}]}})
+    at = ("spec", "template", "spec", "requirements", 0, "key")
+    assert [refusal.path for refusal in refusals(body)] == ([at] if length > 316 else [])
+
+
+def test_resources_of_a_beta_pool() -> None:
+    body = beta_pool({"spec": {**_REF, "resources": {"requests": {"cpu": "1"}}}})
+    what = '{"requests": {"cpu": "1"}} is given, and only an empty map is accepted'
+    assert list(refusals(body)) == [CrdRefusal(REFUSED, ("spec", "template", "spec", "resources"), what)]
+    assert list(refusals(beta_pool({"spec": {**_REF, "resources": {}}}))) == []
+
+
+def test_tags_of_a_beta_class_that_is_printed_as_it_is() -> None:
+    tags = {
+        "team": "a",
+        "karpenter.sh/provisioner-name": "x",
+        "karpenter.sh/nodeclaim": "x",
+        "karpenter.k8s.aws/ec2nodeclass": "x",
+        "eks:eks-cluster-name": "x",
+        "": "x",
+    }
+    refused = ("karpenter.sh/provisioner-name", "karpenter.sh/nodeclaim", "karpenter.k8s.aws/ec2nodeclass", "")
+    found = list(refusals(node_class("v1beta1", tags=tags)))
+    assert [refusal.path for refusal in found] == [("spec", "tags", key) for key in refused]
+    assert found[-1].what == "a tag without a key"
+
+
+def test_a_template_gets_no_tag_that_a_later_beta_release_refuses() -> None:
+    template = {
+        "apiVersion": "karpenter.k8s.aws/v1alpha1",
+        "kind": "AWSNodeTemplate",
+        "metadata": {"name": "t"},
+        "spec": {
+            "subnetSelector": {"a": "b"},
+            "securityGroupSelector": {"a": "b"},
+            "tags": {"karpenter.sh/nodeclaim": "x", "karpenter.k8s.aws/ec2nodeclass": "x", "team": "a"},
+        },
+    }
+    result = convert([template], Options(node_role="r"))
+    assert result.objects[0]["spec"]["tags"] == {"team": "a"}
+    assert [loss.path for loss in result.losses if loss.code == "restricted-tag-dropped"] == [
+        "spec.tags[karpenter.sh/nodeclaim]",
+        "spec.tags[karpenter.k8s.aws/ec2nodeclass]",
+    ]

@@ -102,3 +102,12 @@ def test_a_budget_without_nodes_is_ten_percent_by_default() -> None:
     spec = {"template": {"spec": inner}, "disruption": {"budgets": [budget]}}
     (pool,) = convert([{**body, "spec": spec}]).objects
     assert pool["spec"]["disruption"]["budgets"] == [budget]
+
+
+def test_the_group_of_a_node_class_has_no_version() -> None:
+    body = v1_pool(inner={"nodeClassRef": {"group": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "name": "c"}})
+    (refusal,) = missing_fields(body)
+    assert (field_path(refusal.path), refusal.what) == (
+        f"{REFERENCE}.group",
+        "karpenter.k8s.aws/v1 has a version; write karpenter.k8s.aws",
+    )

@@ -9,11 +9,9 @@ from migrations_app.checks.remedies.aws_nodes import remove_tags
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.conversion.findings import FindingCollector
-from migrations_app.conversion.metadata import open_tags
+from migrations_app.conversion.metadata import is_reserved_tag
 from migrations_app.inventory.facts.node_pools import strings
 from migrations_app.inventory.objects.karpenter import ConfigMap
-from migrations_app.karpenter.versions import minor_order
 from migrations_app.manifests.nesting import parse_json
 
 check = Check(
@@ -32,6 +30,8 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 TAGS, SETTING = "spec.tags", "aws.tags"
+_LAST_WITH_SETTINGS = "0.32"
+"""The last minor that reads the ConfigMap."""
 
 
 @check.judge
@@ -42,17 +42,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no node class, no template and no global settings")
     malformed, objects = split_malformed(objects, {TAGS: TEXTS})
     yield from malformed
-    v1 = minor_order(case.hop.release.minor) >= (1, 0)
     for whole_object in objects:
-        for key in _reserved(strings(whole_object, TAGS), v1=v1):
-            yield at_field(whole_object, f"{TAGS}[{key}]", seen=strings(whole_object, TAGS)[key], wanted="absent")
+        for key, value in strings(whole_object, TAGS).items():
+            if is_reserved_tag(key, case.hop.release.minor):
+                yield at_field(whole_object, f"{TAGS}[{key}]", seen=value, wanted="absent")
     for settings in inventory.settings.items:
         yield from _reserved_in_settings(settings)
-
-
-def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
-    accepted_tags = open_tags(tags, ("spec", "tags"), notes=FindingCollector("", ""), v1=v1)
-    return [key for key in tags if key not in accepted_tags]
 
 
 def _reserved_in_settings(settings: ConfigMap) -> Iterator[JudgeResult]:
@@ -64,7 +59,7 @@ def _reserved_in_settings(settings: ConfigMap) -> Iterator[JudgeResult]:
     if not isinstance(tags, dict):
         yield Unknown(f"ConfigMap {settings.name}: data[{SETTING}] is no JSON object")
         return
-    for key in _reserved({str(key): str(value) for key, value in tags.items()}, v1=False):
+    for key in (key for key in map(str, tags) if is_reserved_tag(key, _LAST_WITH_SETTINGS)):
         path, name, home = f"data[{SETTING}]", settings.name, settings.namespace
         yield Evidence(kind="ConfigMap", namespace=home, name=name, path=path, seen=key, wanted="absent")
 

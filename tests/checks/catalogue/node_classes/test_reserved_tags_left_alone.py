@@ -36,6 +36,12 @@ def test_v1beta1_leaves_the_cluster_name_open():
     assert answer(CHECK, "0.33+", old) == GOOD
 
 
+@pytest.mark.parametrize("key", ["karpenter.sh/nodeclaim", "karpenter.k8s.aws/ec2nodeclass"])
+def test_v1beta1_keeps_two_more_tags_to_itself_from_0_35_on(key):
+    old = at("0.32.10", a_class({"spec.tags": {key: "x"}}, version="v1beta1"))
+    assert found(CHECK, "0.33+", old) == ("fail", (reserved(key),))
+
+
 @pytest.mark.parametrize("key", ["karpenter.sh/managed-by", "karpenter.sh/provisioner-name", "kubernetes.io/cluster/x"])
 def test_tags_of_templates(key):
     cluster = at("0.31.5", a_template({"spec.tags": {key: "x"}}))
