@@ -60,7 +60,11 @@ def test_a_class_of_0_37_has_one():
     assert found(CHECK, "1.0", cluster) == ("fail", (cause,))
 
 
-FOUND = {"status.amis": [{"id": "ami-1"}], "status.subnets": [{"id": "subnet-1"}], "status.securityGroups": [{"id": "sg-1"}]}
+FOUND = {
+    "status.amis": [{"id": "ami-1"}],
+    "status.subnets": [{"id": "subnet-1"}],
+    "status.securityGroups": [{"id": "sg-1"}],
+}
 
 
 @pytest.mark.parametrize("empty", [GONE, []])
