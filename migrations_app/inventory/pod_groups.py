@@ -45,7 +45,7 @@ def constraints(
 def markers(metadata: Metadata) -> dict[str, str]:
     """The annotations with Karpenter keys.
 
-    A label with such a key protects nothing in any release: kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go.
+    A label with such a key protects nothing: kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go.
     """
     return {key: value[:253] for key, value in (metadata.annotations or {}).items() if is_karpenter(key)}
 

@@ -61,6 +61,6 @@ def _named(case: CheckContext, controller: Installation) -> Iterator[JudgeResult
 
 
 @check.advise
-def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     what = "see which of both is right: give karpdash the ARN of this cluster, or correct settings.clusterName"
     yield in_aws(PersonTask(what=what, why=f"{evidence[0].seen} and {evidence[0].wanted} differ", aws=True))

@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _readiness(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
-    """Evidence if the condition Ready is not True. If it is absent: Unknown with `has_condition`, else what is unresolved.
+    """Evidence if the condition Ready is not True; if it is absent, Unknown with `has_condition`, else what is missing.
 
     v1beta1, and a controller before 1.0 whatever its CRDs serve, has it only on node classes, from 0.37 on.
     """
