@@ -43,9 +43,11 @@ def constraints(
 
 
 def markers(metadata: Metadata) -> dict[str, str]:
-    """The labels and annotations with Karpenter keys; an annotation takes precedence over a label with the same key."""
-    marks = (metadata.labels or {}) | (metadata.annotations or {})
-    return {key: value[:253] for key, value in marks.items() if is_karpenter(key)}
+    """The annotations with Karpenter keys.
+
+    A label with such a key protects nothing: kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go.
+    """
+    return {key: value[:253] for key, value in (metadata.annotations or {}).items() if is_karpenter(key)}
 
 
 def names_karpenter(workload: Workload) -> bool:

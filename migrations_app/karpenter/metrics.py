@@ -22,6 +22,7 @@ MARK = "karpenter_"
 """Prefix of every metric of the controller."""
 
 _NAME = re.compile(r"(?<![\w:])karpenter_\w*(?![\w:])", re.ASCII)
+_GROUPED = re.compile(r"(?<![\w:])(karpenter_\w{0,100})\((?:\?:)?([\w|]{1,500})\)(\w{0,100})", re.ASCII)
 _MATCHER = re.compile(r'\b(\w+)\s*(?:=~|!~|!=|=)\s*\\?"([^"\\]{0,500})', re.ASCII)
 _EITHER = re.compile(r"\bor\b|\|", re.ASCII)
 """A query that takes one series or the other, or a pattern with alternatives."""
@@ -37,8 +38,16 @@ class OutdatedMetric(NamedTuple):
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The Karpenter metrics that a text names, each once; a name that ends in _ is the start of a pattern."""
-    return tuple(dict.fromkeys(_NAME.findall(text)))
+    """The Karpenter metrics that a text names, each once; a name that ends in _ is the start of a pattern.
+
+    Alternatives in one pair of parentheses, as in karpenter_nodes_(created|terminated), are names of their own.
+    """
+    return tuple(dict.fromkeys(_NAME.findall(_GROUPED.sub(_alternatives, text))))
+
+
+def _alternatives(found: re.Match[str]) -> str:
+    start, names, end = found.groups()
+    return " ".join(f"{start}{name}{end}" for name in names.split("|"))
 
 
 def matchers_in(text: str) -> tuple[tuple[str, str], ...]:

@@ -23,6 +23,12 @@ MINORS = {row.minor for row in RELEASES}
         ("my_karpenter_nodes_created", ()),
         ("karpenter is up", ()),
         ("", ()),
+        (
+            '{__name__=~"karpenter_nodes_(created|terminated)_total"}',
+            ("karpenter_nodes_created_total", "karpenter_nodes_terminated_total"),
+        ),
+        ('{__name__=~"karpenter_(?:nodes|pods)_.+"}', ("karpenter_nodes_", "karpenter_pods_")),
+        ("rate(karpenter_nodes_created[5m])", ("karpenter_nodes_created",)),
     ],
 )
 def test_names_in_a_query(text: str, names: tuple[str, ...]) -> None:

@@ -234,10 +234,10 @@ def setting(inventory: Inventory, key: str) -> Part[str]:
         return inventory.controller if isinstance(inventory.controller, Unseen) else Seen(())
     if value := next(filter(None, _setting_values(inventory, controller, key=key)), ""):
         return Seen((value,))
+    variable = _ROWS[key].env
     # If the settings ConfigMap exists, the chart sets the variables from its keys.
-    if _ROWS[key].env in controller.env or (controller.env_elsewhere and not inventory.settings.items):
-        # The charts write no empty variable, so this one refers to a Secret or a ConfigMap.
-        return Unseen("not_asked", f"{_ROWS[key].env} of the controller is taken from an object that is not read")
+    if controller.hides(variable) and (variable in controller.referred or not inventory.settings.items):
+        return Unseen("not_asked", f"{variable} of the controller is taken from an object that is not read")
     return inventory.settings if isinstance(inventory.settings, Unseen) else Seen(())
 
 

@@ -201,7 +201,7 @@ def place_seen(inventory: Inventory) -> AwsPlace:
 def _site_names(inventory: Inventory) -> dict[str, str]:
     """The names that AWS or the cluster's objects show; empty for those they do not."""
     place = inventory.aws.place
-    region = place.region or _region_of_nodes(inventory)
+    region = place.region or region_of_nodes(inventory)
     return {
         "cluster": place.cluster or _in_form("cluster_name", _setting(inventory, CLUSTER)),
         "account": place.account or _account_of_role(inventory),
@@ -216,7 +216,7 @@ def _in_form(name: str, value: str) -> str:
     return value if re.fullmatch(NAME_FORMS[name], value) else ""
 
 
-def _region_of_nodes(inventory: Inventory) -> str:
+def region_of_nodes(inventory: Inventory) -> str:
     """The region of all nodes, from the zone in their provider id; empty if they differ."""
     ids = (node.spec.provider_id or "" for node in inventory.nodes.items)
     zones = {

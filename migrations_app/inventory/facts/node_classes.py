@@ -52,6 +52,20 @@ def _tree(whole_object: WholeObject, *, kind: str, api_version: str) -> JsonMap:
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": whole_object.spec or {}}
 
 
+RESOLVED = ("amis", "subnets", "securityGroups")
+"""The lists in the status of a node class that the controller fills with what the terms in its spec select."""
+
+
+def unresolved_lists(owner: WholeObject) -> tuple[str, ...]:
+    """The lists that are empty in the status of a node class, if the controller has written another part of it.
+
+    It empties the list of terms that select nothing: aws/karpenter-provider-aws@v0.34.13:pkg/controllers/nodeclass.
+    """
+    status = owner.status if isinstance(owner, EC2NodeClass) else None
+    written = status and any(status.get(name) for name in (*RESOLVED, "instanceProfile"))
+    return tuple(name for name in RESOLVED if written and status and not status.get(name))
+
+
 PATH = "spec.template.spec.kubelet"
 ANNOTATION = f"metadata.annotations[{labels.KUBELET_COMPATIBILITY}]"
 _MAPS = ("systemReserved", "kubeReserved", "evictionHard", "evictionSoft", "evictionSoftGracePeriod")

@@ -47,7 +47,7 @@ class Mention:
 
 
 def mark_mentions(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
-    """Annotations and labels with those keys."""
+    """Annotations with those keys."""
     return _merged(_marks(inventory), keys=keys)
 
 

@@ -261,7 +261,7 @@ class PodGroup(Projection, frozen=True):
     owner_kind: str
     owner_name: str
     markers: Strings
-    """Annotations and labels of the pods with Karpenter keys."""
+    """Annotations of the pods with Karpenter keys."""
     placement: list["Constraint"]
     """Selectors, affinities, topology spread keys and tolerations that name a Karpenter key."""
     count: int

@@ -108,6 +108,14 @@ def test_a_variable_taken_from_elsewhere_is_unseen():
     assert found == Unseen("not_asked", told)
 
 
+@pytest.mark.parametrize("value", [{}, {"value": ""}])
+def test_a_variable_that_is_set_to_nothing_is_no_setting(value):
+    body = msgspec.to_builtins(controller(INTERRUPTION_QUEUE="q"))
+    body["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "INTERRUPTION_QUEUE"} | value]
+    found = names.setting(an_inventory(controller=(msgspec.convert(body, Workload),)), QUEUE)
+    assert found == Seen(())
+
+
 def test_credentials_of_the_controllers_own():
     given = controller(AWS_ROLE_ARN="r", AWS_ACCESS_KEY_ID="k", OTHER="o")
     found = dict(names.own_credentials(an_inventory(controller=(given,))))

@@ -1,4 +1,4 @@
-"""Fails for each NodePool or EC2NodeClass whose condition Ready is not True."""
+"""Fails for each NodePool or EC2NodeClass whose condition Ready is not True, or whose status lacks what is needed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import MAPS, at_field, split_malformed
 from migrations_app.checks.remedies.karpenter_objects import describe_remedy
+from migrations_app.inventory.facts.node_classes import unresolved_lists
 from migrations_app.inventory.facts.node_pools import is_v1, own_pools, rows
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
@@ -17,7 +18,7 @@ check = Check(
     phase="resources",
     severity="warning",
     why="From 1.0 on Karpenter does not use what is not ready: drained nodes get no replacement there.",
-    how="Reads the condition Ready of NodePools and EC2NodeClasses, with the reasons of the conditions behind it.",
+    how="Reads the condition Ready of NodePools and EC2NodeClasses, with its reasons; without it what selectors found.",
     reads=("nodepools", "ec2nodeclasses"),
     says=("{count} NodePool or node class is not ready", "{count} NodePools and node classes are not ready"),
     hops=hops_from(ALPHA_LEFT),
@@ -50,11 +51,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _readiness(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
-    """Evidence if the condition Ready is not True. If it is absent, the result is Unknown, or nothing without
-    `has_condition`.
+    """Evidence if the condition Ready is not True; if it is absent, Unknown with `has_condition`, else what is missing.
 
-    v1beta1 has the condition only on node classes, from 0.37 on. The same holds for a controller before 1.0 whose CRDs
-    serve its objects as v1.
+    v1beta1, and a controller before 1.0 whatever its CRDs serve, has it only on node classes, from 0.37 on.
     """
     conditions: dict[str, dict[str, Any]] = {}
     for place, row in rows(owner, CONDITIONS):
@@ -65,6 +64,8 @@ def _readiness(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterat
     if "Ready" not in conditions:
         if has_condition:
             yield Unknown(f"{type(owner).__name__} {owner.name}: {READY} is absent")
+        for name in () if has_condition else unresolved_lists(owner):
+            yield at_field(owner, f"status.{name}", seen="none", wanted="what the terms in spec select")
     elif conditions["Ready"].get("status") != "True":
         unmet = sorted(str(kind) for kind, row in conditions.items() if row.get("status") != "True" and kind != "Ready")
         reason = ", ".join(unmet) or str(conditions["Ready"].get("message") or conditions["Ready"].get("reason") or "")
@@ -75,6 +76,4 @@ def _readiness(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterat
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in ("EC2NodeClass", "NodePool"):
         if evidences := [row for row in evidence if row.kind == kind]:
-            yield describe_remedy(
-                evidences, "The conditions name what does not resolve: images, networks, role or class"
-            )
+            yield describe_remedy(evidences, "Conditions or events name what is missing: image, network, role or class")

@@ -60,6 +60,31 @@ def test_a_class_of_0_37_has_one():
     assert found(CHECK, "1.0", cluster) == ("fail", (cause,))
 
 
+FOUND = {
+    "status.amis": [{"id": "ami-1"}],
+    "status.subnets": [{"id": "subnet-1"}],
+    "status.securityGroups": [{"id": "sg-1"}],
+}
+
+
+@pytest.mark.parametrize("empty", [GONE, []])
+@pytest.mark.parametrize("path", FOUND)
+def test_terms_that_select_nothing_before_there_was_a_condition(path, empty):
+    cluster = at("0.34.13", a_pool(version="v1beta1"), a_class(FOUND | {path: empty}, version="v1beta1"))
+    cause = row("EC2NodeClass", "default", path, seen="none", wanted="what the terms in spec select")
+    assert found(CHECK, "1.0", cluster) == ("fail", (cause,))
+
+
+def test_an_instance_profile_alone_shows_that_the_controller_has_looked():
+    cluster = at("0.34.13", a_class({"status.instanceProfile": "web_1"}, version="v1beta1"))
+    rows = found(CHECK, "1.0", cluster)[1]
+    assert [one.path for one in rows] == list(FOUND)
+
+
+def test_terms_that_select_something_before_there_was_a_condition():
+    assert answer(CHECK, "1.0", at("0.34.13", a_class(FOUND, version="v1beta1"))) == GOOD
+
+
 @pytest.mark.parametrize("odd", [{}, "Ready", ["Ready"]])
 def test_odd_values_are_unknown_by_their_field(odd):
     told = ("unknown", f"NodePool web: {CONDITIONS} is not a list of maps")

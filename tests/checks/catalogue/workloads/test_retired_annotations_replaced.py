@@ -40,6 +40,23 @@ def test_a_template_and_its_pods_are_one_row_with_the_number_of_pods():
     assert found == ("fail", "4 objects rely on a removed annotation", (row,))
 
 
+def with_label(key, annotations):
+    """A workload whose template has the key as a label, which no release reads."""
+    made = template({"app": "web", key: "true"}, {"containers": containers("web", "web:1")}, annotations=annotations)
+    found = workload("Deployment", "web", namespace="shop", replicas=4, pod=made)
+    return a_cluster().with_docs(found, *pods_of(found, ["n1"], count=4))
+
+
+def test_a_label_protects_nothing_and_is_not_relied_on():
+    assert result_of(CHECK, "1.0", with_label(EVICT, {})) == GOOD
+
+
+def test_a_label_does_not_replace_the_annotation():
+    row = a_row("Deployment", "web", f"spec.template.metadata.annotations[{EVICT}]", namespace="shop", count=4)
+    found = result_of(CHECK, "1.0", with_label(DISRUPT, {EVICT: "true"}))
+    assert found == ("fail", "4 objects rely on a removed annotation", (row,))
+
+
 @pytest.mark.parametrize("ending", ["Complete", "Failed"])
 def test_a_job_that_has_ended_has_nothing_left_to_protect(ending):
     made = template({"app": "web"}, {"containers": containers("web", "web:1")}, annotations={EVICT: "true"})
