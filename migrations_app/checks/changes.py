@@ -91,6 +91,9 @@ class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
     target: ChangeTarget
     body: JsonMap | tuple[JsonMap, ...]
     subresource: str = ""
+    seen: JsonMap | None = None
+    """For a merge patch: what the scan saw at the fields that it changes, without those that were missing. The lines
+    for kubectl are refused if the object has something else there by then. None if it was not read."""
     guard: tuple[tuple[str, ...], ...] = ()
     """Read-only programs, piped into each other: the patch is made only if the last one succeeds. Empty if nothing has
     to be checked first."""

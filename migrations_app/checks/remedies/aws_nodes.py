@@ -12,6 +12,7 @@ from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
 from migrations_app.checks.remedies.iam_trust import WHOLE
 from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.remedies.seen_patches import seen_patch
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import no_option, word
@@ -92,8 +93,8 @@ def remove_tags(settings: ConfigMap, key: str, *, keys: Collection[str]) -> Obje
     tags_json = (settings.data or {})[key]
     remaining = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
     target = ChangeTarget("ConfigMap", settings.name, settings.namespace)
-    undo = ObjectPatch(target=target, body={"data": {key: tags_json}})
-    return ObjectPatch(target=target, body={"data": {key: remaining}}, undo=undo, done=f"data[{key}] is {remaining}")
+    done = f"data[{key}] is {remaining}"
+    return seen_patch(target, {"data": {key: remaining}}, tree={"data": {key: tags_json}}, done=done)
 
 
 def profile_remedies(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:

@@ -9,6 +9,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue.roll_back import action
 from migrations_app.actions.changes import ObjectTarget, creation, deletion, merge
 from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, Terminating
+from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import create_step, patch_step
 from migrations_app.actions.plan import Step
 from tests.actions.on_server import installed, plan_of, previewed, registered
@@ -138,6 +139,33 @@ def test_the_forecast_counts_the_nodes_of_a_pool_that_goes_again():
     scene = replace(a_scene(cluster), applied=(made_pool(),), objects={bare(POOL): read(weight=1)}, made={"s001": "u1"})
     found = action.forecast(scene, {})
     assert (found.nodes, found.pods, found.cannot_be_undone) == (1, None, ())
+
+
+def pool_goes(*docs) -> tuple[Step, ...]:
+    cluster = a_cluster("1.0.8").with_docs(*docs)
+    return back(made_pool(), here=read(weight=1), made={"s001": "u1"}, cluster=cluster)
+
+
+def test_a_made_pool_goes_with_the_nodes_that_its_preview_counted():
+    (found,) = pool_goes(a_pool(), *a_claim())
+    assert (found.title, found.risk) == ("Undo: Create NodePool web, with 1 node at once", "destructive")
+    assert found.change == deletion(POOL, foreground=True)
+    assert found.after == Gate(gone=(POOL,), replaced=True, pending_above=0, seconds=3600)
+    (limit,) = found.at_most
+    assert (limit.most, limit.what, limit.label_selector) == (
+        1, "nodes of NodePool web", "karpenter.sh/nodepool=web,!karpenter.sh/provisioner-name",
+    )  # fmt: skip
+
+
+def test_a_made_pool_without_nodes_goes_only_while_it_has_none():
+    (found,) = pool_goes(a_pool())
+    assert (found.title, found.after, found.change) == ("Undo: Create NodePool web", None, deletion(POOL))
+    assert [limit.most for limit in found.at_most] == [0]
+
+
+def test_a_made_pool_stays_while_its_nodes_cannot_be_counted():
+    cluster = a_cluster("1.0.8").with_docs(a_pool(), *a_claim()).unseen("nodes")
+    assert refused(made_pool(), here=read(weight=1), made={"s001": "u1"}, cluster=cluster)[0] == "not_seen"
 
 
 @pytest.mark.apiserver

@@ -69,6 +69,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     steps = (
         ObjectPatch(
             target=crd_target(row.name), subresource="status", body={"status": {"storedVersions": ["v1"]}},
+            seen={"status": {"storedVersions": row.seen.split(", ")}},
             notes=(BY_HAND,), needs=("stored_versions_can_be_rewritten",), done="status.storedVersions is [v1]",
             final="objects of another version could not be read any more", guard=all_rewritten(row.name),
         )
