@@ -192,7 +192,7 @@ def test_the_receipt_for_the_ticket(ada, shop):  # the page, and the same as Mar
     lines = answer.content.decode().splitlines()
     assert lines[0] == "# Taint Provisioners and let drift replace their nodes: succeeded"
     for line in (
-        "| Ticket | OPS-7 |", "| Approved by | cleo |", "| Duration, start to end | 1 h |", "| Steps done | 1 of 1 |",
+        "| Ticket | OPS-7 |", "| Approved by | cleo |", "| Duration from the start | 1 h |", "| Steps done | 1 of 1 |",
         "| Requests sent | 1 |", "| Requests refused | 0 |", "| Most Pending pods | 7 |",
         "| Least Ready nodes | not counted |", "| Most pods held back at once | 0 |",
     ):  # fmt: skip
