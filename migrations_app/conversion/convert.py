@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from migrations_app.conversion import accelerators, kubelet, metadata, node_class, schema
+from migrations_app.conversion.budgets import note_refused_budgets
 from migrations_app.conversion.findings import ConversionFinding, FindingCollector
 from migrations_app.conversion.metadata import name_of
 from migrations_app.conversion.node_class import convert_class
@@ -277,13 +278,14 @@ def _view_claims(works: Sequence[_Work]) -> None:
 
 
 def _note_refusals(work: _Work) -> None:
-    """Findings for what the target refuses. Of v1 objects only what older generations had, and what every release of v1
-    requires: newer releases accept more than the other rules know.
+    """Findings for what the target refuses. Of v1 objects only what older generations had, what every release of v1
+    requires, and refused budgets: newer releases accept more than the other rules know.
     """
     for draft in [] if work.failed else work.drafts:
         if work.item.generation == "v1":
             note_older_fields(draft.body, draft.notes)
             note_missing_fields(draft.body, draft.notes)
+            note_refused_budgets(draft.body, draft.notes)
         else:
             note_refusals(draft.body, draft.notes)
 

@@ -4,9 +4,10 @@ it does not read."""
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from migrations_app.conversion.budgets import refused_budgets
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.conversion.findings import FieldPath
-from migrations_app.conversion.refusals import older_fields
+from migrations_app.conversion.refusals import CrdRefusal, older_fields
 from migrations_app.conversion.required_fields import missing_fields
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
@@ -90,11 +91,18 @@ def _of_object(manifest: Manifest, release: Release, *, whole: bool) -> Iterator
     message = _other_generation(kind, api_version, subject=f"{kind} {_name(manifest.body)}", release=release)
     if message:
         yield LintFinding(manifest.document.file, manifest.line_of(("apiVersion",)), "other-generation", message)
-    refused = () if message else (*older_fields(manifest.body), *(missing_fields(manifest.body) if whole else ()))
+    refused = () if message else _refused(manifest, whole=whole, release=release)
     for refusal in refused:
         yield LintFinding(manifest.document.file, manifest.line_of(refusal.path), refusal.code, refusal.what)
     for at, chart in _CHART_SPECS.get((api_version.partition("/")[0], kind), _no_charts)(manifest.body.get("spec")):
         yield from _of_delivered(manifest, at, chart=chart, release=release)
+
+
+def _refused(manifest: Manifest, *, whole: bool, release: Release) -> Iterator[CrdRefusal]:
+    yield from older_fields(manifest.body)
+    if whole:
+        yield from missing_fields(manifest.body)
+    yield from refused_budgets(manifest.body, release)
 
 
 def _other_generation(kind: str, api_version: str, *, subject: str, release: Release) -> str:
