@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from migrations_app.conversion import accelerators, kubelet, metadata, node_class, schema
-from migrations_app.conversion.budgets import note_refused_budgets
 from migrations_app.conversion.findings import ConversionFinding, FindingCollector
 from migrations_app.conversion.metadata import name_of
 from migrations_app.conversion.node_class import convert_class
@@ -15,7 +14,7 @@ from migrations_app.conversion.node_template import convert_template
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, spec_of, template_spec
 from migrations_app.conversion.provisioner import convert_provisioner
 from migrations_app.conversion.refusals import note_older_fields, note_refusals
-from migrations_app.conversion.required_fields import note_missing_fields
+from migrations_app.conversion.required_fields import note_missing_fields, note_refused_budgets
 from migrations_app.karpenter import labels
 
 _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}

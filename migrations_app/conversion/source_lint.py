@@ -4,11 +4,10 @@ it does not read."""
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from migrations_app.conversion.budgets import refused_budgets
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.conversion.findings import FieldPath
 from migrations_app.conversion.refusals import CrdRefusal, older_fields
-from migrations_app.conversion.required_fields import missing_fields
+from migrations_app.conversion.required_fields import missing_fields, refused_budgets
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import (
     UnreadKey,

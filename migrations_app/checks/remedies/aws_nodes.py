@@ -7,12 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, Observation, PersonTask, group
+from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, Observation, PersonTask, group, seen_patch
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
 from migrations_app.checks.remedies.iam_trust import WHOLE
 from migrations_app.checks.remedies.observations import read_command
-from migrations_app.checks.remedies.seen_patches import seen_patch
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import no_option, word

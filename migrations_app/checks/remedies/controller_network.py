@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask, seen_patch
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.placement import workload_target
-from migrations_app.checks.remedies.seen_patches import seen_patch
 from migrations_app.inventory.facts.controller import Installation
 from migrations_app.inventory.facts.workloads import workload
 from migrations_app.inventory.inventory import Inventory

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group, with_seen
 from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
-from migrations_app.checks.remedies.seen_patches import with_seen
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.delivery_sources import below
 from migrations_app.inventory.facts.managers import Manager, managed

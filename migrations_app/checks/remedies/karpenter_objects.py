@@ -17,10 +17,10 @@ from migrations_app.checks.changes import (
     Observation,
     PersonTask,
     group,
+    with_seen,
 )
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
 from migrations_app.checks.remedies.observations import read_command
-from migrations_app.checks.remedies.seen_patches import with_seen
 from migrations_app.checks.shell import no_option, pointer
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed

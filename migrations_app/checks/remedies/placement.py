@@ -6,10 +6,9 @@ import msgspec
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask, seen_patch
 from migrations_app.checks.remedies.commands import workload_manager
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, found_object, manager_of, target_of
-from migrations_app.checks.remedies.seen_patches import seen_patch
 from migrations_app.checks.shell import pointer
 from migrations_app.inventory.facts.managers import Managed
 from migrations_app.inventory.facts.node_pools import own_pools

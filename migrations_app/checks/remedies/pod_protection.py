@@ -1,10 +1,9 @@
 """Remedies for the protection of pods: loosen budgets, remove annotations, and rename them to the current name."""
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask, seen_patch
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.remedies.placement import workload_target
-from migrations_app.checks.remedies.seen_patches import seen_patch
 from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.workloads import BudgetSpec
 from migrations_app.karpenter import labels

@@ -12,10 +12,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectAnnotations, PersonTask, group
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectAnnotations, PersonTask, group, seen_patch
 from migrations_app.checks.remedies.commands import NAMES_SHOWN
 from migrations_app.checks.remedies.karpenter_objects import target_of
-from migrations_app.checks.remedies.seen_patches import seen_patch
 from migrations_app.checks.render import kubectl
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.node_classes import kubelet_meanings, kubelet_of, same_meaning

@@ -43,7 +43,6 @@ from migrations_app.karpenter.releases import as_tag
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.readiness import stage
-from migrations_app.readiness.planned_controllers import planned_controllers
 from migrations_app.samples.changeable import charts
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts import journal
@@ -260,7 +259,7 @@ def _plan(row: Rollout, writer: Writer, *, context: PlanningContext, action: Act
         author=row.author_name,
         snapshot=str(row.snapshot_id or ""),
         policy=policy,
-        controllers=planned_controllers(context.inventory),
+        controllers=stage.planned_controllers(context.inventory),
     )
 
 

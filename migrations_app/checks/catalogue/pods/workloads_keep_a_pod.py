@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import ObjectPatch, PersonTask, group
+from migrations_app.checks.changes import ObjectPatch, PersonTask, group, seen_patch
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.observations import undo_comments
 from migrations_app.checks.remedies.placement import workload_target
-from migrations_app.checks.remedies.seen_patches import seen_patch
 from migrations_app.checks.shared.replaced_nodes import NOTHING_REPLACED, groups_on_nodes, replaced_nodes
 from migrations_app.inventory.facts.controller import OTHER_AUTOSCALER
 from migrations_app.inventory.objects.karpenter import PodGroup

@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.conversion.budgets import refused_budgets
+from migrations_app.conversion.required_fields import refused_budgets
 from migrations_app.karpenter.versions import parse
 
 NEWEST = "1.14.1"
