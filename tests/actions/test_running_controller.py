@@ -1,5 +1,7 @@
 """What runs at the start of a plan has to be the release of its preview."""
 
+from dataclasses import replace
+
 import pytest
 from django.utils import timezone
 
@@ -8,7 +10,9 @@ from migrations_app.actions.running_controller import PlannedController
 from migrations_app.errors import Conflict
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import Snapshot
+from migrations_app.use_cases.rollouts import worker
 from migrations_app.use_cases.rollouts.start_checks import refuse_other_release
+from tests.actions import on_server
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, registered
 from tests.builders.rows import a_snapshot
 
@@ -49,6 +53,14 @@ def test_what_cannot_be_compared_is_a_difference():
     assert gone == f"{DEPLOYMENT.display_name}, which ran Karpenter 1.0.8 at the preview, is gone"
     assert "runs the image (none)" in difference(f"{ECR}:1.0.8", deployment({"name": "proxy", "image": "proxy:1"}))
     assert "runs the image (none)" in difference(f"{ECR}:1.0.8", {})
+
+
+@pytest.fixture
+def server(clean_apiserver, settings, monkeypatch):
+    """A clean API server, and a worker that waits for nothing longer than a test can."""
+    settings.ENV = replace(settings.ENV, **on_server.QUICK)
+    monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
+    return clean_apiserver
 
 
 def upgraded(server):

@@ -12,11 +12,11 @@ from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, Term
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import create_step, patch_step
 from migrations_app.actions.plan import Step
-from tests.actions.on_server import installed, plan_of, previewed, registered
+from tests.actions.on_server import carried_out, installed, plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene
 from tests.actions.whole_rollouts import CRDS, done, roll_back, rollback_preview, sent
 from tests.builders.clusters import a_cluster
-from tests.builders.pools import a_claim, a_pool
+from tests.builders.pools import a_claim, a_pool, a_provisioner, a_template
 
 POOL = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "web", uid="u1")
 WEIGHT = ("spec", "weight")
@@ -201,3 +201,21 @@ def test_on_a_real_server_it_asks_for_what_the_first_way_asked_for(server):  # A
     cluster = registered(server)
     row = done(cluster, "adopt_crds")
     assert set(plan_of(rollback_preview(cluster, row)).needs) <= set(plan_of(row).needs)
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_a_made_pool_stays_once_it_has_more_nodes(server):  # A17, R21
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10")
+    put(server, a_provisioner(), a_template())
+    cluster = registered(server)
+    row = done(cluster, "convert_and_apply", node_role="KarpenterNodeRole")
+    put(server, *a_claim(version="v1beta1"))
+    found = rollback_preview(cluster, row)
+    assert (found.state, found.cause, plan_of(found).risk) == ("previewed", "", "destructive")
+    assert plan_of(found).steps[0].title.endswith(", with 1 node at once")
+    put(server, *a_claim(version="v1beta1", number=2))
+    ended = carried_out(found)
+    words = "nodes of NodePool web: 2 now, 1 at the preview; make a new preview"
+    assert (ended.state, ended.cause_code, ended.cause, sent(ended)) == ("paused", "changed", words, [])
