@@ -8,6 +8,7 @@ from django.utils import timezone
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.running_controller import PlannedController
 from migrations_app.errors import Conflict
+from migrations_app.karpenter.detection import image_release
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import Snapshot
 from migrations_app.use_cases.rollouts import worker
@@ -80,7 +81,7 @@ def test_nothing_is_sent_once_another_release_runs(server):
     server.load_crds("beta")
     installed(server, "0.37.8")
     row = previewed(registered(server), "adopt_crds")
-    assert [image.image.rpartition(":")[2] for image in plan_of(row).controllers] == ["0.37.8"]
+    assert [str(image_release(planned.image)) for planned in plan_of(row).controllers] == ["0.37.8"]
     upgraded(server)
     ended = carried_out(row)
     assert (ended.state, ended.cause_code, applied(ended)) == ("paused", "release_changed", [])
