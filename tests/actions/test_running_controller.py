@@ -71,7 +71,7 @@ def upgraded(server):
     ]
     containers = found["spec"]["template"]["spec"]["containers"]
     changed = [{**one, "image": f"{ECR}:1.0.8"} for one in containers]
-    path = server.admin.path_of(found)
+    path = f"/apis/apps/v1/namespaces/{found['metadata']['namespace']}/deployments/karpenter"
     server.admin.patch(path, {"spec": {"template": {"spec": {"containers": changed}}}})
 
 

@@ -67,7 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, status: int = 200) -> HttpResponse:
     """The form for a new campaign; with `refused`, the submitted values and why they were refused."""
     plain = Recipe(selection=Selection())
-    named, chosen = request.GET.get("named", "").strip()[:LONGEST_NAME], request.POST.getlist("groups")
+    named, chosen = request.GET.get("q", "").strip()[:LONGEST_NAME], request.POST.getlist("groups")
     context = {
         "section": "rollouts",
         "offered": offered_groups(containing=named, kept=chosen, limit=MAX_GROUPS_OFFERED),

@@ -239,9 +239,9 @@ def test_a_long_list_of_groups_says_what_it_leaves_out_and_is_searched(client, f
     whole = client.get("/campaigns/new")
     assert offered(whole) == ["pay", "search"]
     assert "2 more groups are not in this list" in whole.content.decode()
-    found = client.get("/campaigns/new?named=SHOP")
+    found = client.get("/campaigns/new?q=SHOP")
     assert (offered(found), "not in this list" in found.content.decode()) == (["shop", "shop-eu"], False)
-    none = client.get("/campaigns/new?named=nowhere").content.decode()
+    none = client.get("/campaigns/new?q=nowhere").content.decode()
     assert "No group has such a name." in none
     refused = client.post("/campaigns/create", {"groups": [str(made["shop-eu"].pk), "no id"], "form_key": "k"})
     assert offered(refused) == ["pay", "search", "shop-eu"]
