@@ -28,11 +28,12 @@ def version_remedy(row: Evidence) -> Remedy:
     edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(right)}"
     how: RemedyTool = "argocd" if row.kind == "Application" else "flux"
     target = ChangeTarget(row.kind, row.name, row.namespace)
-    undo, patch = (_patch(row, *pair, target=target) for pair in ((given, right), (right, given)))
+    undo = _patch(row, given, instead=right, target=target)
+    patch = _patch(row, right, instead=given, target=target)
     return Remedy(how=how, text=edit, change=replace(patch, undo=undo, done=f"{row.path} is {right}"))
 
 
-def _patch(row: Evidence, version: str, instead: str, *, target: ChangeTarget) -> ObjectPatch:
+def _patch(row: Evidence, version: str, *, instead: str, target: ChangeTarget) -> ObjectPatch:
     """A merge patch; within a list, a JSON patch. Either is refused if the version there has changed. Without a version
     the field is taken out.
     """
