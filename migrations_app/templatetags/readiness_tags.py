@@ -1,6 +1,5 @@
 """Badges and texts of verdicts, statuses, stages and owners."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
@@ -30,8 +29,6 @@ register = template.Library()
 GEOMETRY = tuple(6 + 10 * index for index in range(5))
 TABS = 8
 NONE = BadgeStyle("?", "muted", "na")
-_UNREAD = re.compile(r"(?<![\w./-])(?P<part>[a-z_]+(?:\.[a-z_]+)?)(?= could not be read: )", re.ASCII)
-"""The name of a part in the summaries of `checks.remedies.aws.could_not_read`."""
 
 
 @register.simple_tag
@@ -187,16 +184,6 @@ def part_word(part: str) -> str:
 def group_words(group: FindingGroup) -> str:
     """Returns the text for all findings of the group; for a data source that was not read, its name on pages."""
     return _unread_words(group.first) or group.summary or group.first.title
-
-
-@register.filter
-def summary_words(summary: str) -> str:
-    """Returns a stored summary with the names that pages use for data sources that were not read."""
-    return _UNREAD.sub(_named_part, summary)
-
-
-def _named_part(match: re.Match[str]) -> str:
-    return wording.PARTS.get(match["part"], match["part"])
 
 
 @register.filter

@@ -183,23 +183,6 @@ def test_a_data_source_that_was_not_read_is_named_as_on_the_other_pages():
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("summary", "words"),
-    [
-        ("crds could not be read: forbidden", "Karpenter CRDs could not be read: forbidden"),
-        ("nodeclaims could not be read: forbidden (no)", "NodeClaims could not be read: forbidden (no)"),
-        (
-            "crds could not be read: forbidden; nodeclaims could not be read: timeout",
-            "Karpenter CRDs could not be read: forbidden; NodeClaims could not be read: timeout",
-        ),
-        ("the class could not be read: crds", "the class could not be read: crds"),
-        ("EC2NodeClass web-crds could not be read: x", "EC2NodeClass web-crds could not be read: x"),
-    ],
-)
-def test_a_stored_summary_names_data_sources_as_on_the_other_pages(summary, words):
-    assert tags.summary_words(summary) == words
-
-
 def test_releases_to_go_back_to_stand_newest_first():
     assert tags.newest_first(["0.32.10", "0.36.9", "0.9.1", "0.35.12"]) == ["0.36.9", "0.35.12", "0.32.10", "0.9.1"]
 
