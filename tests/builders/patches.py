@@ -5,7 +5,7 @@ import shlex
 from typing import Any
 
 
-def tested(*fields: tuple[str, Any, Any]) -> str:
+def patch_words(*fields: tuple[str, Any, Any]) -> str:
     """Type and body of the patch. Each field: its JSON pointer, what was seen there, and what is written; None for
     absent."""
     return f"--type=json -p {shlex.quote(json.dumps(operations(*fields), separators=(',', ':')))}"
