@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from migrations_app.actions.changes import RISKS, ActionValue, ObjectTarget, PlannedRequest, RbacNeed, Risk
 from migrations_app.actions.conditions import Condition, Field, content_digest, value_at
 from migrations_app.actions.gate import Gate
+from migrations_app.actions.running_controller import PlannedController
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
 from migrations_app.manifests import JsonMap
@@ -137,6 +138,9 @@ class Plan(ActionValue, frozen=True):
     planner: int = PLANNER_VERSION
     made_at: str = ""
     expires_at: str = ""
+    controllers: tuple[PlannedController, ...] | UnsetType = UNSET
+    """The Deployments of the controller at the preview: nothing is sent once another release runs. Unset in plans of
+    older releases and in rehearsals."""
 
     @property
     def risk(self) -> Risk:
@@ -154,6 +158,12 @@ class Plan(ActionValue, frozen=True):
         """The permissions for its requests and their undo, each once."""
         changes = [change for step in self.steps for change in (step.change, step.undo) if change]
         return tuple(sorted({change.need for change in changes}))
+
+    @property
+    def changes_controller(self) -> bool:
+        """Whether a step installs another release of the controller, or has it installed by a delivery."""
+        gates = [step.after for step in self.steps if step.after is not None]
+        return any(gate.controller is not None or gate.delivery is not None for gate in gates)
 
     @property
     def targets(self) -> tuple[ObjectTarget, ...]:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from migrations_app.karpenter.versions import parse
 from migrations_app.manifests import JsonMap
+from migrations_app.manifests.patches import merge_patch_undo, merge_patched, under_patch
 
 ChangeTime = Literal["before", "landing", "after", "person"]
 """When a change is made: before the upgrade of the hop, together with it (`landing`), after it, or once a `person` has
@@ -91,6 +93,9 @@ class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
     target: ChangeTarget
     body: JsonMap | tuple[JsonMap, ...]
     subresource: str = ""
+    seen: JsonMap | None = None
+    """For a merge patch: what the scan saw at the fields that it changes, without those that were missing. The lines
+    for kubectl are refused if the object has something else there by then. None if it was not read."""
     guard: tuple[tuple[str, ...], ...] = ()
     """Read-only programs, piped into each other: the patch is made only if the last one succeeds. Empty if nothing has
     to be checked first."""
@@ -287,3 +292,23 @@ def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change
     when = max((step.when for step in steps), key=order.index)
     needs = tuple(dict.fromkeys(name for step in steps for name in step.needs))
     return ChangeGroup(steps=steps, what=what, notes=notes, when=when, needs=needs)
+
+
+def seen_patch(
+    target: ChangeTarget, body: JsonMap, *, tree: JsonMap, done: str, undo_when: ChangeTime = "before"
+) -> ObjectPatch:
+    """The merge patch of an object that was read, with its undo; `tree` is the object, as far as the patch changes
+    it."""
+    patch = ObjectPatch(target=target, body=body, done=done)
+    return with_seen(patch, tree, undo_when=undo_when)
+
+
+def with_seen(patch: ObjectPatch, tree: JsonMap, *, undo_when: ChangeTime | None = None) -> ObjectPatch:
+    """The patch with what was seen, and with its undo; unchanged if it is a JSON patch, which has its own tests. The
+    undo has the time of the patch, if none is given."""
+    if not isinstance(patch.body, dict):
+        return patch
+    undo_body, after = merge_patch_undo(patch.body, tree), merge_patched(tree, patch.body)
+    undo = replace(patch, body=undo_body, seen=under_patch(undo_body, after), done="", notes=())
+    undo = replace(undo, when=undo_when or patch.when)
+    return replace(patch, seen=under_patch(patch.body, tree), undo=undo)

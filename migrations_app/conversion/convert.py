@@ -14,7 +14,7 @@ from migrations_app.conversion.node_template import convert_template
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, spec_of, template_spec
 from migrations_app.conversion.provisioner import convert_provisioner
 from migrations_app.conversion.refusals import note_older_fields, note_refusals
-from migrations_app.conversion.required_fields import note_missing_fields
+from migrations_app.conversion.required_fields import note_missing_fields, note_refused_budgets
 from migrations_app.karpenter import labels
 
 _CHECKS = {"NodePool": schema.NODE_POOL, "EC2NodeClass": schema.NODE_CLASS}
@@ -277,13 +277,14 @@ def _view_claims(works: Sequence[_Work]) -> None:
 
 
 def _note_refusals(work: _Work) -> None:
-    """Findings for what the target refuses. Of v1 objects only what older generations had, and what every release of v1
-    requires: newer releases accept more than the other rules know.
+    """Findings for what the target refuses. Of v1 objects only what older generations had, what every release of v1
+    requires, and refused budgets: newer releases accept more than the other rules know.
     """
     for draft in [] if work.failed else work.drafts:
         if work.item.generation == "v1":
             note_older_fields(draft.body, draft.notes)
             note_missing_fields(draft.body, draft.notes)
+            note_refused_budgets(draft.body, draft.notes)
         else:
             note_refusals(draft.body, draft.notes)
 

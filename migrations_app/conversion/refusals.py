@@ -137,7 +137,7 @@ def refusals(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
         if not is_v1:
             yield from _beta_class_refusals(spec)
     elif body["kind"] == "NodePool":
-        yield from _budget_refusals((spec.get("disruption") or {}).get("budgets") or [])
+        yield from budget_refusals((spec.get("disruption") or {}).get("budgets") or [])
         yield from _label_refusals((spec.get("template") or {}).get("metadata") or {})
         yield from _node_refusals(template_spec(body))
         if not is_v1:
@@ -209,7 +209,8 @@ def _volume_refusals(spec: Mapping[str, Any]) -> Iterator[CrdRefusal]:
         yield CrdRefusal(REFUSED, ("spec", "instanceStorePolicy"), f"{shown(policy)} is not RAID0")
 
 
-def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
+def budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
+    """What v1beta1 and v1 refuse of these disruption budgets, whose fields are texts."""
     path: FieldPath = ("spec", "disruption", "budgets")
     if len(budgets) > _MAX_BUDGETS:
         yield CrdRefusal(REFUSED, path, f"{len(budgets)} budgets; the API accepts {_MAX_BUDGETS}")
@@ -218,7 +219,7 @@ def _budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
         nodes, schedule, duration = (budget.get(name) for name in ("nodes", "schedule", "duration"))
         if nodes is not None and not _fits(_NODES, nodes):
             yield CrdRefusal(REFUSED, (*at, "nodes"), f"{shown(nodes)} is neither a number nor 0% to 100%")
-        if schedule is not None and not _SCHEDULE.search(schedule):
+        if schedule is not None and "${" not in schedule and not _SCHEDULE.search(schedule):
             yield CrdRefusal(
                 REFUSED, (*at, "schedule"), f"{shown(schedule)} is no schedule such as @daily or 0 9 * * 1"
             )

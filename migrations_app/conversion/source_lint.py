@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.conversion.findings import FieldPath
 from migrations_app.conversion.refusals import CrdRefusal, older_fields
-from migrations_app.conversion.required_fields import missing_fields
+from migrations_app.conversion.required_fields import missing_fields, refused_budgets
 from migrations_app.conversion.sources.charts import (
     CRDS,
     MAIN,
@@ -117,6 +117,7 @@ def _refusals(body: Mapping[str, Any], *, release: Release, whole: bool) -> Iter
     yield from unknown_fields(body, release)
     if whole:
         yield from missing_fields(body)
+    yield from refused_budgets(body, release)
 
 
 def _of_embedded(manifest: Manifest, release: Release) -> Iterator[LintFinding]:

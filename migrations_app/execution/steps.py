@@ -6,6 +6,8 @@ by reading the object, never by sending the request again (A22).
 
 import time
 
+from msgspec import UNSET
+
 from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, digest_of, marks, request_body
@@ -38,13 +40,14 @@ def carry_out(work: Execution, writer: Writer, *, position: Position) -> bool:
 def reason_to_wait(work: Execution, writer: Writer, *, step: Step) -> str:
     """Text of what to wait for before the step's request is sent; empty if it may be sent.
 
-    At the first step of a batch it raises RolloutHalted: `other_cluster`, `right_gone`, or `closed` by a freeze or
-    change window.
+    At the first step of a batch it raises RolloutHalted: `other_cluster`, `release_changed`, `right_gone`, or `closed`
+    by a freeze or change window.
     """
     if left := work.grace_period():
         return left
     if begins_batch(work.plan, step):
         refuse_other_cluster(work, writer)
+        _refuse_other_release(work, writer, first=work.plan.steps[0] == step)
         work.refuse_batch()
     return work.hourly_limit(step)
 
@@ -53,6 +56,17 @@ def refuse_other_cluster(work: Execution, writer: Writer) -> None:
     """Raises RolloutHalted `other_cluster` if the API server is not that of the planned cluster (A05, T17)."""
     if writer.identity() != work.plan.identity:
         raise RolloutHalted("other_cluster", "another cluster answers at this address", state="needs_attention")
+
+
+def _refuse_other_release(work: Execution, writer: Writer, *, first: bool) -> None:
+    """Raises RolloutHalted `release_changed` if another release of the controller runs than at the preview. A plan that
+    changes the release itself is compared at its first step only. Raises ReadError if nothing can tell."""
+    plan = work.plan
+    if plan.controllers is UNSET or (plan.changes_controller and not first):
+        return
+    for controller in plan.controllers:
+        if words := controller.difference(writer.read(controller.deployment)):
+            raise RolloutHalted("release_changed", f"{words}; make a new preview")
 
 
 MAX_FRUITLESS = 5

@@ -104,7 +104,7 @@ _MOVE_BY_STATE: dict[str, Move] = {
     "needs_attention": Move("tell", "rollout_needs_attention"),
 }
 APPROVAL_TAKEN_BACK = "approval_taken_back"
-REPLAN_CAUSES = frozenset({"expired", "policy_moved", "cluster_changed", APPROVAL_TAKEN_BACK})
+REPLAN_CAUSES = frozenset({"expired", "policy_moved", "release_changed", "cluster_changed", APPROVAL_TAKEN_BACK})
 """Causes after which a new plan is made without asking a person, as nothing of the old one was started."""
 NOTHING_TO_DO = "nothing_to_do"
 NODES_SKIPPED = "nodes_skipped"

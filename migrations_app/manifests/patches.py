@@ -1,4 +1,4 @@
-"""Makes, applies and undoes merge patches (RFC 7386), and applies JSON patches (RFC 6902).
+"""Makes, applies and undoes merge patches (RFC 7386), writes them as JSON patches (RFC 6902), and applies those.
 
 No document is changed; the result shares unchanged parts.
 """
@@ -53,6 +53,36 @@ def merge_patch_undo(patch: Mapping[str, Any], before: Mapping[str, Any], *, par
         inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or is_shared)
         undo_body[key] = merge_patch_undo(value, old_value or {}, parent=key) if inside else old_value
     return undo_body
+
+
+def under_patch(patch: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the document has at the fields that a merge patch sets or removes. What the document lacks is left out, so
+    that a missing map can be told from one without the field."""
+    seen: dict[str, Any] = {}
+    for key, value in patch.items():
+        if document.get(key) is not None:
+            old_value = document[key]
+            inside = isinstance(value, Mapping) and isinstance(old_value, Mapping)
+            seen[key] = under_patch(value, old_value) if inside else old_value
+    return seen
+
+
+def json_patch_of(patch: Mapping[str, Any], seen: Mapping[str, Any], *, at: str = "") -> list[dict[str, Any]]:
+    """The merge patch as a JSON patch that the API server refuses if a field that it changes is not what `seen` says.
+    `seen` is the answer of `under_patch`; `at` is the JSON pointer of the map that both are."""
+    operations: list[dict[str, Any]] = []
+    for key, value in patch.items():
+        path, old_value = f"{at}/{key.replace('~', '~0').replace('/', '~1')}", seen.get(key)
+        if isinstance(value, Mapping) and isinstance(old_value, Mapping):
+            operations += json_patch_of(value, old_value, at=path)
+            continue
+        operations.append({"op": "test", "path": path, "value": old_value})
+        if value is not None:
+            operation = "add" if old_value is None else "replace"
+            operations.append({"op": operation, "path": path, "value": merge_patched(None, value)})
+        elif old_value is not None:
+            operations.append({"op": "remove", "path": path})
+    return operations
 
 
 def json_patched(document: Plain, patch: Sequence[Any]) -> Plain:

@@ -2,6 +2,9 @@
 
 from msgspec import UNSET, UnsetType
 
+from migrations_app.actions.base import refuse_unread
+from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.running_controller import PlannedController
 from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
@@ -138,6 +141,22 @@ def controller_container(workload: Workload) -> Container | None:
     """Returns the container named controller, else the first one: from 1.1 on the name can be changed."""
     containers = workload.template.spec.containers or []
     return next((c for c in containers if c.name == "controller"), containers[0] if containers else None)
+
+
+def planned_controllers(inventory: Inventory) -> tuple[PlannedController, ...]:
+    """Each Deployment of the controller with its image; empty if there is none. Raises Unavailable `not_seen` if they
+    could not be read: nothing could tell at the start whether another release runs."""
+    refuse_unread(inventory.controller, "controller")
+    row = kinds.DEPLOYMENT
+    return tuple(
+        PlannedController(
+            deployment=ObjectTarget(row.group, "v1", row.plural, row.kind, workload.name, namespace=workload.namespace),
+            container=container.name or "",
+            image=container.image or "",
+        )
+        for workload in inventory.controller.items
+        if (container := controller_container(workload)) is not None
+    )
 
 
 def legacy(inventory: Inventory, owned: Ownership) -> dict[str, int | None]:

@@ -69,6 +69,7 @@ CAUSES: dict[str, str] = {
     "not_verified": _("The cluster does not show the expected result of a step."),
     "stored_otherwise": _("The API server would store other values than the plan sends."),
     "unreachable": _("The cluster did not answer."),
+    "release_changed": _("Another Karpenter release runs than at the preview."),
     "other_cluster": _("Cluster identity mismatch."),
     "strange_plan": _("The plan is not the one that was approved."),
     "audit": _("Audit sink unavailable."),

@@ -97,3 +97,38 @@ def test_a_provisioner_is_deleted_only_once_no_machine_is_left(
     for kind in ("nosuchkind.karpenter.sh", "machines.karpenter.sh"):  # only the server's own word counts
         done = run(f"{piped(none_left(kind))} && echo none || true", kubectl=kubectl, kubeconfig=kubeconfig)
         assert done.stdout == ("none\n" if kind == "machines.karpenter.sh" else "")
+
+
+CHANGED: dict[str, Document] = {
+    "pools_have_room": {"spec": {"limits": {"cpu": "777"}}},
+    "budgets_let_nodes_go": {"spec": {"disruption": {"budgets": [{"nodes": "3"}]}}},
+    "drift_not_held_off": {"spec": {"disruption": {"budgets": [{"nodes": "3"}]}}},
+}
+"""What somebody writes into the pool after the scan."""
+WRITTEN_OVER = {fault.check: fault for fault in reversed(FAULTS) if fault.check in CHANGED}
+
+
+@pytest.mark.parametrize("check", CHANGED)
+def test_a_patch_of_an_old_scan_leaves_a_newer_value(
+    check: str, clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path
+) -> None:
+    fault = WRITTEN_OVER[check]
+    documents = objects(find(fault.on))
+    fault.plant(documents)
+    load(clean_apiserver, documents)
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
+    kubeconfig.chmod(0o600)
+    (lines,) = lines_of(finding_of(fault))
+    pool = next(one for one in every(documents, POOL) if one["metadata"]["name"] == fault.object)
+    path = clean_apiserver.admin.path_of(pool)
+    before = clean_apiserver.admin.get(path)["spec"]
+    changed = clean_apiserver.admin.patch(path, CHANGED[check])["spec"]
+    done = run(lines, kubectl=kubectl, kubeconfig=kubeconfig)
+    assert done.returncode != 0
+    assert clean_apiserver.admin.get(path)["spec"] == changed != before
+    clean_apiserver.admin.patch(path, {"spec": {key: before.get(key) for key in ("limits", "disruption")}})
+    assert clean_apiserver.admin.get(path)["spec"] == before
+    done = run(lines, kubectl=kubectl, kubeconfig=kubeconfig)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert clean_apiserver.admin.get(path)["spec"] not in (before, changed)

@@ -6,20 +6,18 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import RbacNeed
-from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import delete_step
-from migrations_app.actions.plan import Forecast, ListLimit, Step
+from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import new_nodes, nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
+from migrations_app.actions.targets.pool_nodes import gate_after_deletion, node_limits
 from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.actions.targets.successors import source_of
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
-from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import serves
 
-GATE_SECONDS = 3600
-LONGEST_LABEL_VALUE = 63
 PRECONDITIONS = (("spec",),)
 IRREVERSIBLE = "nothing undoes this: the object, its claims and its nodes are gone"
 
@@ -110,25 +108,10 @@ def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
         title=f"Delete {target.display_name} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
         manager=reverting_tool(old_pool.metadata),
-        after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
+        after=gate_after_deletion(target),
         note=pools.joined(IRREVERSIBLE, pools.source_note(old_pool.metadata)),
-        at_most=tuple(_node_limits(context.inventory, old_pool)),
+        at_most=tuple(node_limits(context.inventory, row.kind, name=old_pool.name)),
     )
-
-
-def _node_limits(inventory: Inventory, old_pool: OldPool) -> Iterator[ListLimit]:
-    """The limit of the nodes that go with the pool, which may have launched more since. A name that is too long for the
-    label of a node has none.
-    """
-    is_alpha, row = isinstance(old_pool, Provisioner), kinds.NODE
-    own, other = (labels.PROVISIONER_NAME, labels.NODEPOOL) if is_alpha else (labels.NODEPOOL, labels.PROVISIONER_NAME)
-    having = (node.metadata for node in inventory.nodes.items if node.metadata.label(own) == old_pool.name)
-    if len(old_pool.name) <= LONGEST_LABEL_VALUE:
-        yield ListLimit(
-            group=row.group, version=row.versions[0], plural=row.plural,
-            label_selector=f"{own}={old_pool.name},!{other}", most=sum(node.label(other) is None for node in having),
-            what=f"nodes of {'Provisioner' if is_alpha else 'NodePool'} {old_pool.name}",
-        )  # fmt: skip
 
 
 @action.forecasts

@@ -99,8 +99,10 @@ def _replay(answer: StoredResponse) -> HttpResponse:
 
 
 def _digest(request: Request) -> str:
-    """Returns the digest of URL and content, independent of the order of the fields."""
+    """Returns the digest of URL with its query, and content, independent of the order of the fields."""
     mark = hashlib.sha256(f"{request.method} {request.path}\0".encode())
+    if query := sorted(request.query_params.lists()):
+        mark.update(msgspec.json.encode(query) + b"\0")
     data: Any = request.data
     fields = {name: data[name] for name in data if name not in request.FILES} if hasattr(data, "keys") else data
     mark.update(msgspec.json.encode(fields, order="sorted"))

@@ -146,6 +146,9 @@ CODES: dict[str, ErrorCode] = {
     "policy_moved": ErrorCode(
         409, "Policy changed", "The policy was changed since the plan was made; make a new plan."
     ),
+    "release_changed": ErrorCode(
+        409, "Other release", "Another Karpenter release runs than at the preview; make a new preview."
+    ),
     "kill_switch": ErrorCode(
         409, "Stopped", "All changes of clusters are stopped; two people turn the kill switch off, in the browser."
     ),

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, Observation, PersonTask, group
+from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, Observation, PersonTask, group, seen_patch
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
 from migrations_app.checks.remedies.iam_trust import WHOLE
@@ -92,8 +92,8 @@ def remove_tags(settings: ConfigMap, key: str, *, keys: Collection[str]) -> Obje
     tags_json = (settings.data or {})[key]
     remaining = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
     target = ChangeTarget("ConfigMap", settings.name, settings.namespace)
-    undo = ObjectPatch(target=target, body={"data": {key: tags_json}})
-    return ObjectPatch(target=target, body={"data": {key: remaining}}, undo=undo, done=f"data[{key}] is {remaining}")
+    done = f"data[{key}] is {remaining}"
+    return seen_patch(target, {"data": {key: remaining}}, tree={"data": {key: tags_json}}, done=done)
 
 
 def profile_remedies(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:

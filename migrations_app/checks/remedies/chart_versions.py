@@ -1,5 +1,7 @@
 """Writes one chart version into the object of Flux or Argo CD that names it."""
 
+from msgspec.structs import replace
+
 from migrations_app.checks.base import Evidence, Remedy, RemedyTool
 from migrations_app.checks.changes import ChangeTarget, ObjectPatch
 from migrations_app.checks.evidence import at_object
@@ -26,19 +28,23 @@ def version_remedy(row: Evidence) -> Remedy:
     edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(right)}"
     how: RemedyTool = "argocd" if row.kind == "Application" else "flux"
     target = ChangeTarget(row.kind, row.name, row.namespace)
-    undo = ObjectPatch(target=target, body=_body(row, given, instead=right))
-    body = _body(row, right, instead=given)
-    return Remedy(
-        how=how, text=edit, change=ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} is {right}")
-    )
+    undo = _patch(row, given, instead=right, target=target)
+    patch = _patch(row, right, instead=given, target=target)
+    return Remedy(how=how, text=edit, change=replace(patch, undo=undo, done=f"{row.path} is {right}"))
 
 
-def _body(row: Evidence, version: str, *, instead: str) -> JsonMap | tuple[JsonMap, ...]:
-    """A merge patch; within a list, a JSON patch that is refused if the version there has changed. Without a version
+def _patch(row: Evidence, version: str, *, instead: str, target: ChangeTarget) -> ObjectPatch:
+    """A merge patch; within a list, a JSON patch. Either is refused if the version there has changed. Without a version
     the field is taken out.
     """
-    if "[" not in row.path:
-        return merge_patch_at(row.path, version or None)
+    if "[" in row.path:
+        return ObjectPatch(target=target, body=_list_body(row, version, instead=instead))
+    parent, _, field = row.path.rpartition(".")
+    seen = merge_patch_at(parent, {field: instead} if instead else {})
+    return ObjectPatch(target=target, body=merge_patch_at(row.path, version or None), seen=seen)
+
+
+def _list_body(row: Evidence, version: str, *, instead: str) -> tuple[JsonMap, ...]:
     at = f"/spec/{row.value('at')}"
     as_seen: JsonMap = {"op": "test", "path": at, "value": instead or None}
     if not instead:

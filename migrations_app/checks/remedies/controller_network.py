@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask, seen_patch
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.inventory.facts.controller import Installation
@@ -100,5 +100,4 @@ def stop_autoscaler(inventory: Inventory, row: Evidence) -> Change:
         final = "how many pods it had was not read"
         return ObjectPatch(target=target, body={"spec": {"replicas": 0}}, final=final, done=done)
     before = autoscaler.spec.replicas if autoscaler.spec.replicas is not None else 1
-    undo = ObjectPatch(target=target, body={"spec": {"replicas": before}})
-    return ObjectPatch(target=target, body={"spec": {"replicas": 0}}, undo=undo, done=done)
+    return seen_patch(target, {"spec": {"replicas": 0}}, tree={"spec": {"replicas": before}}, done=done)

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import ChangeTime, HelmValue, ObjectPatch, Observation, PersonTask, group
 from migrations_app.checks.remedies.commands import (
@@ -81,16 +79,19 @@ def _service_patch(crd: CRD, real: Service) -> ObjectPatch:
     body: JsonMap = {"namespace": real.namespace, "name": real.name, "port": 8443, "path": webhook_path(crd)}
     target = crd_target(name)
     done = f"the conversion of {name} calls {body['namespace']}/{body['name']}"
-    patch = ObjectPatch(target=target, body=_service_body(body), done=done)
     if service is None:
-        return patch
+        return ObjectPatch(target=target, body=_service_body(body, {}), done=done)
     before: JsonMap = {"namespace": service.namespace, "name": service.name}
     before |= {key: value for key, value in (("port", service.port), ("path", service.path)) if value}
-    return replace(patch, undo=ObjectPatch(target=target, body=_service_body(before)))
+    undo = ObjectPatch(target=target, body=_service_body(before, body))
+    return ObjectPatch(target=target, body=_service_body(body, before), undo=undo, done=done)
 
 
-def _service_body(body: JsonMap) -> tuple[JsonMap, ...]:
-    return ({"op": "replace", "path": pointer(SERVICE), "value": body},)
+def _service_body(body: JsonMap, seen: JsonMap) -> tuple[JsonMap, ...]:
+    """The JSON patch that writes the Service; it is refused if a field that was seen is another by then."""
+    at = pointer(SERVICE)
+    tests = ({"op": "test", "path": f"{at}/{key}", "value": value} for key, value in seen.items())
+    return *tests, {"op": "replace", "path": at, "value": body}
 
 
 def diagnosis(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:

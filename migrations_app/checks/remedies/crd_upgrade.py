@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec.structs import replace
-
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group, with_seen
 from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.shell import note
@@ -14,7 +12,7 @@ from migrations_app.inventory.facts.managers import Manager, managed
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery
 from migrations_app.manifests import JsonMap
-from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
+from migrations_app.manifests.patches import merge_patch_at
 
 PRUNE = "argocd.argoproj.io/sync-options"
 """Argo CD also reads this annotation, a list, from the live object, and does not delete an object with Prune=false."""
@@ -77,7 +75,7 @@ def skip_crds(inventory: Inventory, row: Evidence) -> ObjectPatch:
     patch = ObjectPatch(target=target, body=body, done=done)
     if delivery is None:
         return patch
-    return replace(patch, undo=replace(patch, body=merge_patch_undo(body, {"spec": delivery.spec or {}}), done=""))
+    return with_seen(patch, {"spec": delivery.spec or {}})
 
 
 def _skip_in_list(row: Evidence, delivery: GitOpsDelivery | None, *, target: ChangeTarget, done: str) -> ObjectPatch:

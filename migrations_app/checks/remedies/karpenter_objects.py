@@ -17,6 +17,7 @@ from migrations_app.checks.changes import (
     Observation,
     PersonTask,
     group,
+    with_seen,
 )
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
 from migrations_app.checks.remedies.observations import read_command
@@ -27,7 +28,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 from migrations_app.inventory.parse import is_karpenter
 from migrations_app.karpenter.releases import serves
-from migrations_app.manifests.patches import merge_patch_at, merge_patch_undo
+from migrations_app.manifests.patches import merge_patch_at
 
 RESOURCES: Final = {
     "Provisioner": ("provisioners", "provisioners.karpenter.sh"),
@@ -74,12 +75,13 @@ def change_remedies(
 
 
 def with_undo(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
-    """The step with its undo, if the step is a merge patch of an object that was read whole; otherwise unchanged."""
+    """The step with what was seen and its undo, if the step is a merge patch of an object that was read whole;
+    otherwise unchanged."""
     before = found_object(inventory, row)
-    if not isinstance(step, ObjectPatch) or not isinstance(step.body, dict) or not isinstance(before, WholeObject):
+    if not isinstance(step, ObjectPatch) or not isinstance(before, WholeObject):
         return step
     tree = {"spec": before.spec or {}, "status": before.status or {}}
-    return replace(step, undo=replace(step, body=merge_patch_undo(step.body, tree), done="", notes=()))
+    return with_seen(step, tree)
 
 
 def target_of(row: Evidence) -> ChangeTarget:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask, seen_patch
 from migrations_app.checks.remedies.commands import workload_manager
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, found_object, manager_of, target_of
 from migrations_app.checks.shell import pointer
@@ -44,12 +44,9 @@ def is_selector(row: Evidence) -> bool:
 def patch_selector(row: Evidence, given: Mapping[str, str | None], *, had: Mapping[str, str]) -> ObjectPatch:
     """Sets the given keys of the nodeSelector and removes those with None; `had` are the current values."""
     target = workload_target(row)
-    former = {key: had.get(key) for key in given}
     changes = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
-    undo = ObjectPatch(target=target, body=merge_patch_at(row.path, former))
-    return ObjectPatch(
-        target=target, body=merge_patch_at(row.path, dict(given)), undo=undo, done=f"in {row.path} {changes}"
-    )
+    body, seen = merge_patch_at(row.path, dict(given)), merge_patch_at(row.path, dict(had))
+    return seen_patch(target, body, tree=seen, done=f"in {row.path} {changes}")
 
 
 def patch_requirements(inventory: Inventory, row: Evidence, *, fix: RequirementFix) -> ObjectPatch:
@@ -68,8 +65,13 @@ def patch_requirements(inventory: Inventory, row: Evidence, *, fix: RequirementF
             )
     if not steps:
         raise LookupError(f"{row.kind} {row.name}: no such requirement")
-    target = target_of(row)
-    undo = ObjectPatch(target=target, body=({"op": "replace", "path": pointer(row.path), "value": listed},))
+    target, at = target_of(row), pointer(row.path)
+    after = [new for new in (fix(old) if isinstance(old, dict) else old for old in listed) if new is not None]
+    former: tuple[JsonMap, ...] = (
+        {"op": "test", "path": at, "value": after},
+        {"op": "replace", "path": at, "value": listed},
+    )
+    undo = ObjectPatch(target=target, body=former)
     return ObjectPatch(target=target, body=tuple(steps), undo=undo, done=f"{row.path}: {row.wanted}")
 
 

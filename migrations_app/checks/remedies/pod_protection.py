@@ -1,12 +1,13 @@
 """Remedies for the protection of pods: loosen budgets, remove annotations, and rename them to the current name."""
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask, seen_patch
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.remedies.placement import workload_target
 from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.workloads import BudgetSpec
 from migrations_app.karpenter import labels
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_at
 
 RESTARTS = "It makes the pods anew, the protected ones too: wait until their work may stop"
@@ -17,12 +18,9 @@ def loosen_budget(row: Evidence, spec: BudgetSpec) -> ObjectPatch:
     """Lets the budget allow one disruption; the undo restores its spec."""
     target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
     former = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
-    return ObjectPatch(
-        target=target,
-        body={"spec": {"minAvailable": None, "maxUnavailable": 1}},
-        undo=ObjectPatch(target=target, body={"spec": former}, when="after"),
-        done=f"PodDisruptionBudget {row.namespace}/{row.name} lets one pod go",
-    )
+    body: JsonMap = {"spec": {"minAvailable": None, "maxUnavailable": 1}}
+    done = f"PodDisruptionBudget {row.namespace}/{row.name} lets one pod go"
+    return seen_patch(target, body, tree={"spec": former}, done=done, undo_when="after")
 
 
 def remove_protection(row: Evidence) -> Change:

@@ -31,7 +31,10 @@ def remove_permissions(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Ite
             {"op": "test", "path": path, "value": rule.verbs},
             {"op": "replace", "path": path, "value": remaining},
         ]
-        undo_body.append({"op": "replace", "path": path, "value": rule.verbs})
+        undo_body += [
+            {"op": "test", "path": path, "value": remaining},
+            {"op": "replace", "path": path, "value": rule.verbs},
+        ]
     if steps:
         undo = ObjectPatch(target=target, body=tuple(undo_body), when="after")
         done = f"ClusterRole {role.name} grants none of them"

@@ -25,6 +25,7 @@ from migrations_app.checks.changes import (
 from migrations_app.checks.render.lines import comments, observed, piped, printed, task_lines
 from migrations_app.checks.render.sources import OF_OBJECTS
 from migrations_app.checks.shell import json_word, no_option, note, quoted, word, words
+from migrations_app.manifests.patches import json_patch_of
 from migrations_app.manifests.writer import text_of
 
 MAX_NAMES_SHOWN: Final = 20
@@ -124,8 +125,7 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
     match first:
         case ObjectPatch():
             sub = f" --subresource={word(first.subresource)}" if first.subresource else ""
-            form = "merge" if isinstance(first.body, dict) else "json"
-            command = f"{_command_head('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
+            command = f"{_command_head('patch', first.target)}{sub} {_patch_words(first)}"
             yield _guarded(command, first.guard, not_done=f"not patched: {_objects(steps)}")
         case ObjectApply():
             yield from printed(text_of(first.manifest))
@@ -147,6 +147,16 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
             yield from _rename_command(first)
         case _:
             yield from _without_change(first, steps)
+
+
+def _patch_words(change: ObjectPatch) -> str:
+    """The type and the body. A merge patch whose fields were seen becomes a JSON patch that tests them: it would
+    replace what somebody wrote there since."""
+    if not isinstance(change.body, dict):
+        return f"--type=json -p {json_word(change.body)}"
+    if change.seen is None:
+        return f"--type=merge -p {json_word(change.body)}"
+    return f"--type=json -p {json_word(json_patch_of(change.body, change.seen))}"
 
 
 def _guarded(command: str, guard: Sequence[tuple[str, ...]], *, not_done: str) -> str:

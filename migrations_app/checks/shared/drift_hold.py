@@ -13,6 +13,8 @@ from migrations_app.checks.shell import json_word
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.versions import Release, minor_order
+from migrations_app.manifests import JsonMap
+from migrations_app.manifests.patches import under_patch
 
 DRIFTED: Final = "Drifted"
 _MILD: Final = "Holds drift during the upgrade, beside each pool's own budgets; consolidation goes on"
@@ -54,19 +56,24 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
 
 
 def _hold_patch(pool: NodePool, running: Release | None) -> ObjectPatch:
-    patch = _patch(pool, budgets_with_hold(pool, running))
-    undo = _patch(pool, _own_budgets(pool))
-    undo = replace(undo, when="after", what=_settings_text([undo]))
-    return replace(patch, undo=undo, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
+    hold, own = _body(budgets_with_hold(pool, running)), _body(_own_budgets(pool))
+    target = ChangeTarget("NodePool", pool.name, resource=RESOURCES["NodePool"][1])
+    undo = ObjectPatch(target=target, body=own, seen=hold, when="after")
+    return ObjectPatch(
+        target=target,
+        body=hold,
+        seen=under_patch(hold, {"spec": pool.spec or {}}),
+        undo=replace(undo, what=_settings_text([undo])),
+        done=f"{BUDGETS} of NodePool {pool.name} ends with the hold",
+    )
 
 
 def _settings_text(steps: list[ObjectPatch]) -> str:
     return "; ".join(f"of NodePool {step.target.name} set {json_word(step.body)}" for step in steps[:MAX_NAMES_SHOWN])
 
 
-def _patch(pool: NodePool, budgets: list[Any]) -> ObjectPatch:
-    target = ChangeTarget("NodePool", pool.name, resource=RESOURCES["NodePool"][1])
-    return ObjectPatch(target=target, body={"spec": {"disruption": {"budgets": budgets}}})
+def _body(budgets: list[Any]) -> JsonMap:
+    return {"spec": {"disruption": {"budgets": budgets}}}
 
 
 def _keeps_reasons(running: Release | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectAnnotations, ObjectPatch, PersonTask, group
+from migrations_app.checks.changes import Change, ChangeTarget, ObjectAnnotations, PersonTask, group, seen_patch
 from migrations_app.checks.remedies.commands import NAMES_SHOWN
 from migrations_app.checks.remedies.karpenter_objects import target_of
 from migrations_app.checks.render import kubectl
@@ -23,7 +23,6 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
 from migrations_app.karpenter import kinds, labels
 from migrations_app.manifests import JsonMap
-from migrations_app.manifests.patches import merge_patch_undo
 
 SPLIT_CHECK: Final = "kubelet_settings_in_classes"
 """The check that passes when no class has to be split any more."""
@@ -106,8 +105,8 @@ def move_kubelet_to_class(inventory: Inventory, row: Evidence) -> Change:
         reason = "the class has other settings of its own, or those of the pool cannot be read"
         return PersonTask(target=target, what=f"spec.kubelet: {row.name} has {row.seen}", why=reason)
     body: JsonMap = {"spec": {"kubelet": settings}}
-    undo = ObjectPatch(target=target, body=merge_patch_undo(body, {"spec": ec2_node_class.spec or {}}))
-    return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
+    done = f"spec.kubelet of {name} says {json.dumps(settings)}"
+    return seen_patch(target, body, tree={"spec": ec2_node_class.spec or {}}, done=done)
 
 
 def _class(inventory: Inventory, name: str) -> EC2NodeClass | None:

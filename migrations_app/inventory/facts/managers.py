@@ -104,14 +104,50 @@ def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery], *, chart
     that names a chart of `charts`, or bears the name of the object, of its Helm release or of such a chart.
 
     Argo CD tracks by a label that charts set too, so only its Application object distinguishes the two. One that
-    delivers other objects of Karpenter, such as its node pools, says nothing about this object.
+    delivers other objects of Karpenter, such as its node pools, says nothing about this object, whatever its name.
     """
     own = managed(metadata)
     if own.by not in ("helm", "hand"):
         return own
     names = {metadata.name, metadata.label(labels.APP_INSTANCE), metadata.annotation(labels.HELM_RELEASE_NAME), *charts}
-    found = (_of(delivery) for delivery in deliveries if delivery.name in names or _charts(delivery) & set(charts))
+    found = (
+        _of(delivery)
+        for delivery in deliveries
+        if _charts(delivery) & set(charts) or (delivery.name in names and _may_hold(delivery, metadata))
+    )
     return next((by for by in found if by is not BY_HAND), own)
+
+
+def _may_hold(delivery: GitOpsDelivery, metadata: Metadata) -> bool:
+    """Whether a delivery that names none of the charts may hold the object all the same: False if it lists its objects
+    and this one is not among them, or if all it brings is another chart, as another Helm release."""
+    listed = _listed_names(delivery)
+    if listed is not None:
+        return metadata.name in listed
+    release = metadata.annotation(labels.HELM_RELEASE_NAME)
+    return not delivery.get("spec.chart") or release in (None, *_release_names(delivery))
+
+
+def _release_names(delivery: GitOpsDelivery) -> tuple[str, ...]:
+    """The names that the Helm release of a HelmRelease may have."""
+    own, target = delivery.get("spec.releaseName"), delivery.get("spec.targetNamespace")
+    return (str(own),) if own else (delivery.name, f"{target}-{delivery.name}")
+
+
+def _listed_names(delivery: GitOpsDelivery) -> frozenset[str] | None:
+    """The names of the objects that the status of an Application or Kustomization lists; None if it lists none, as
+    before its first sync and in a manifest.
+
+    Sources: argoproj/argo-cd@v3.1.0:pkg/apis/application/v1alpha1/types.go (ResourceStatus),
+    fluxcd/kustomize-controller@v1.6.0:api/v1/inventory_types.go (an id is namespace_name_group_kind).
+    """
+    resources, entries = delivery.get("status.resources"), delivery.get("status.inventory.entries")
+    if isinstance(resources, list) and resources:
+        return frozenset(str(row.get("name")) for row in resources if isinstance(row, dict))
+    if isinstance(entries, list) and entries:
+        ids = (str(row.get("id")).split("_") for row in entries if isinstance(row, dict))
+        return frozenset(parts[1] for parts in ids if len(parts) == 4)
+    return None
 
 
 def chart_delivery(deliveries: Iterable[GitOpsDelivery], chart: str) -> Managed | None:

@@ -1,6 +1,7 @@
 """Groups of clusters that the caller may see."""
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -84,6 +85,32 @@ def group_choices() -> tuple[tuple[uuid.UUID, str], ...]:
     """(id, name) of the visible groups, by name."""
     rows = ClusterGroup.objects.filter(visible_groups()).order_by("name").values_list("pk", "name")
     return tuple(rows[:MAX_GROUPS])
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedGroups:
+    """Groups to choose from, (id, name) by name; `left_out` is how many more fit but are not offered."""
+
+    groups: tuple[tuple[uuid.UUID, str], ...]
+    left_out: int
+
+
+def offered_groups(*, containing: str = "", kept: Collection[str] = (), limit: int) -> OfferedGroups:
+    """The first visible groups whose name contains that text, and those of `kept`, ids that are chosen already."""
+    rows = ClusterGroup.objects.filter(visible_groups()).order_by("name").values_list("pk", "name")
+    fitting = rows.filter(name__icontains=containing)
+    offered = dict(fitting[:limit])
+    left_out = max(0, fitting.count() - len(offered))
+    missing = [group_id for text in kept if (group_id := _group_id(text)) is not None and group_id not in offered]
+    more = dict(rows.filter(pk__in=missing[:limit]))
+    return OfferedGroups(tuple(sorted((offered | more).items(), key=lambda pair: pair[1])), left_out)
+
+
+def _group_id(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
 
 
 def _rows() -> QuerySet[ClusterGroup]:

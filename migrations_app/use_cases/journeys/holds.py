@@ -39,7 +39,7 @@ from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 
 ACTIONS = {JourneyRollout.Purpose.HOLD: HOLD, JourneyRollout.Purpose.RELEASE: RELEASE}
-PLANNED_ANEW = frozenset({"expired", "policy_moved"})
+PLANNED_ANEW = frozenset({"expired", "policy_moved", "release_changed"})
 
 
 ResumeNow = Callable[[LoadedJourney, Person], None]

@@ -27,7 +27,7 @@ STOPS = frozenset({"kill_switch", "audit_blocked", "starter_gone"})
 """Refusals of a start after which a person resumes the journey."""
 PASSING = frozenset({"closed", "busy"})
 """Refusals of a start that pass by themselves: a change window, another rollout."""
-PLANNED_ANEW = frozenset({"expired", "policy_moved"})
+PLANNED_ANEW = frozenset({"expired", "policy_moved", "release_changed"})
 
 
 def make_move(

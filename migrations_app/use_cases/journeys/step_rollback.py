@@ -43,7 +43,7 @@ from migrations_app.use_cases.rollouts.start_checks import refuse_changes
 UNDO_PURPOSE = JourneyRollout.Purpose.BACK
 ENDED_CODE = "taken_back"
 QUIET: dict[str, Any] = {"wait_code": "", "needs_person": False}
-PLANNED_ANEW = frozenset({"expired", "policy_moved"})
+PLANNED_ANEW = frozenset({"expired", "policy_moved", "release_changed"})
 PASSING = frozenset({"closed", "busy"})
 
 

@@ -23,6 +23,7 @@ from migrations_app.use_cases.rollouts.start_checks import (
     refuse_held_by_journey,
     refuse_held_elsewhere,
     refuse_moved,
+    refuse_other_release,
     refuse_parallel_rollout,
     refuse_start,
 )
@@ -36,7 +37,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
     """Starts an approved rollout. The digest and the approvers' current rights are checked under the row's lock (A41).
 
     Raises PermissionDenied, Conflict: `digest_moved`, `approval_missing`, `closed`, `kill_switch`, `busy`, `expired`,
-    `rehearsal_missing`, `moved`.
+    `rehearsal_missing`, `release_changed`, `moved`.
     """
     with transaction.atomic():
         row = locked_rollout(rollout_id)
@@ -47,6 +48,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
         if row.state != "approved":
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} cannot be started", code="moved")
         refuse_expired(row)
+        refuse_other_release(row)
         refuse_start(row, person)
         _begin_rolling_back(row, by=by)
         began = {"started_by_name": person.name, "started_at": timezone.now(), "stop_request": ""}

@@ -261,6 +261,7 @@ def _plan(row: Rollout, writer: Writer, *, context: PlanningContext, action: Act
         author=row.author_name,
         snapshot=str(row.snapshot_id or ""),
         policy=policy,
+        controllers=stage.planned_controllers(context.inventory),
     )
 
 

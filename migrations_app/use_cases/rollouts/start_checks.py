@@ -1,21 +1,27 @@
 """Conditions for the start or resume of a rollout, such as policy and approvals (A10, A33, A36, A41, A55)."""
 
 import uuid
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 
+import msgspec
 from django.conf import settings
 from django.utils import timezone
 
 from migrations_app.access import Person, approval_still_valid, may_start
 from migrations_app.actions import windows
+from migrations_app.actions.plan import LIFETIME_SECONDS, Plan
 from migrations_app.actions.registry import find
 from migrations_app.actions.states import HOLDING, WORKING
 from migrations_app.errors import Conflict
 from migrations_app.journeys.disruption_hold import HOLD
+from migrations_app.karpenter.detection import image_release
+from migrations_app.karpenter.versions import Release, parse
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import JourneyHold
 from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
+from migrations_app.models.scan import Snapshot
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.clusters.identity import registrations_of
 from migrations_app.queries.journeys.cluster_holder import holding_journey, is_part_of
@@ -54,6 +60,24 @@ def refuse_expired(row: Rollout) -> None:
     """Raises Conflict `expired` for an expired plan."""
     if row.expires_at <= timezone.now():
         raise Conflict("the plan is too old; make a new preview", code="expired")
+
+
+def refuse_other_release(row: Rollout) -> None:
+    """Raises Conflict `release_changed` if the newest scan since the preview found another release of the controller.
+    Without such a scan, or if it could not tell, the worker looks itself before the first request."""
+    previewed_at = row.expires_at - timedelta(seconds=LIFETIME_SECONDS)
+    scans = Snapshot.objects.filter(cluster_id=row.cluster_id, replaced=False, scanned_at__gt=previewed_at)
+    seen = scans.order_by("-scanned_at", "-pk").values_list("karpenter_version", flat=True).first()
+    release = parse(seen or "")
+    plan = msgspec.json.decode(bytes(row.plan), type=Plan)
+    planned = {image_release(controller.image) for controller in plan.controllers or ()}
+    if release is not None and planned and None not in planned and release not in planned:
+        words = f"Karpenter {release} runs by now; the preview was made with {_releases(planned)}: make a new preview"
+        raise Conflict(words, code="release_changed")
+
+
+def _releases(planned: Iterable[Release | None]) -> str:
+    return " and ".join(sorted(str(release) for release in planned))
 
 
 def refuse_moved(row: Rollout, version: int | None) -> None:
@@ -222,6 +246,7 @@ def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     try:
         if row.state == "approved":
             refuse_expired(row)
+            refuse_other_release(row)
         refuse_start(row, person)
     except Conflict as wrong:
         return wrong.message

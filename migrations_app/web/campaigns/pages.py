@@ -27,7 +27,7 @@ from migrations_app.queries.campaigns.campaigns import (
     windows_of_campaigns,
 )
 from migrations_app.queries.campaigns.values import CampaignBoard
-from migrations_app.queries.fleet.groups import group_page
+from migrations_app.queries.fleet.groups import offered_groups
 from migrations_app.use_cases.accounts.rights import person_over_clusters
 from migrations_app.use_cases.campaigns.requests import MAX_CLUSTERS
 from migrations_app.web.access import OPERATE, person_of, require_right
@@ -36,6 +36,8 @@ from migrations_app.web.campaigns.pictures import burn_up_chart, window_days
 from migrations_app.web.campaigns.receipt import campaign_receipt
 from migrations_app.web.campaigns.recipe_form import sizes_text
 from migrations_app.web.double_submit import form_key
+
+MAX_GROUPS_OFFERED, LONGEST_NAME = 500, 120
 
 
 @require_right()
@@ -65,10 +67,12 @@ def new(request: HttpRequest) -> HttpResponse:
 def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, status: int = 200) -> HttpResponse:
     """The form for a new campaign; with `refused`, the submitted values and why they were refused."""
     plain = Recipe(selection=Selection())
+    named, chosen = request.GET.get("q", "").strip()[:LONGEST_NAME], request.POST.getlist("groups")
     context = {
         "section": "rollouts",
-        "groups": group_page(limit=500).rows,
-        "chosen": request.POST.getlist("groups"),
+        "offered": offered_groups(containing=named, kept=chosen, limit=MAX_GROUPS_OFFERED),
+        "named": named,
+        "chosen": chosen,
         "hops": HOPS,
         "limits": COVERABLE,
         "covers": request.POST.get("covers", FORM_COVERS),

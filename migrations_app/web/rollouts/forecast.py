@@ -14,7 +14,7 @@ from migrations_app.rehearsals.comparison import (
 from migrations_app.texts import text as _
 
 MEASURES: Mapping[str, str] = {
-    "seconds": _("Time"),
+    "seconds": _("Duration from the first request"),
     "nodes_peak": _("Nodes at the peak"),
     "pods_moved": _("Pods moved"),
     "budgets_held": _("Budgets that held pods"),

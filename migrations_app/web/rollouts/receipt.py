@@ -59,7 +59,7 @@ def _course(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
         yield "Started", _utc(row.started_at)
     if row.started_at and row.finished_at:
         yield "Finished", _utc(row.finished_at)
-        yield "Took", duration_text(row.finished_at - row.started_at)
+        yield "Duration from the start", duration_text(row.finished_at - row.started_at)
     yield "Steps done", f"{detail.done} of {len(detail.steps)}"
     if detail.left_out:
         yield "Steps left out", str(detail.left_out)

@@ -9,13 +9,14 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue.roll_back import action
 from migrations_app.actions.changes import ObjectTarget, creation, deletion, merge
 from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, Terminating
+from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import create_step, patch_step
 from migrations_app.actions.plan import Step
-from tests.actions.on_server import installed, plan_of, previewed, registered
+from tests.actions.on_server import carried_out, installed, plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene
 from tests.actions.whole_rollouts import CRDS, done, roll_back, rollback_preview, sent
 from tests.builders.clusters import a_cluster
-from tests.builders.pools import a_claim, a_pool
+from tests.builders.pools import a_claim, a_pool, a_provisioner, a_template
 
 POOL = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "web", uid="u1")
 WEIGHT = ("spec", "weight")
@@ -152,6 +153,33 @@ def test_the_forecast_counts_the_nodes_of_a_pool_that_goes_again():
     assert (found.nodes, found.pods, found.cannot_be_undone) == (1, None, ())
 
 
+def pool_goes(*docs) -> tuple[Step, ...]:
+    cluster = a_cluster("1.0.8").with_docs(*docs)
+    return back(made_pool(), here=read(weight=1), made={"s001": "u1"}, cluster=cluster)
+
+
+def test_a_made_pool_goes_with_the_nodes_that_its_preview_counted():
+    (found,) = pool_goes(a_pool(), *a_claim())
+    assert (found.title, found.risk) == ("Undo: Create NodePool web, with 1 node at once", "destructive")
+    assert found.change == deletion(POOL, foreground=True)
+    assert found.after == Gate(gone=(POOL,), replaced=True, pending_above=0, seconds=3600)
+    (limit,) = found.at_most
+    assert (limit.most, limit.what, limit.label_selector) == (
+        1, "nodes of NodePool web", "karpenter.sh/nodepool=web,!karpenter.sh/provisioner-name",
+    )  # fmt: skip
+
+
+def test_a_made_pool_without_nodes_goes_only_while_it_has_none():
+    (found,) = pool_goes(a_pool())
+    assert (found.title, found.after, found.change) == ("Undo: Create NodePool web", None, deletion(POOL))
+    assert [limit.most for limit in found.at_most] == [0]
+
+
+def test_a_made_pool_stays_while_its_nodes_cannot_be_counted():
+    cluster = a_cluster("1.0.8").with_docs(a_pool(), *a_claim()).unseen("nodes")
+    assert refused(made_pool(), here=read(weight=1), made={"s001": "u1"}, cluster=cluster)[0] == "not_seen"
+
+
 @pytest.mark.apiserver
 @pytest.mark.django_db(transaction=True)
 def test_on_a_real_server_marks_that_others_changed_are_not_taken_back(server):  # A35
@@ -185,3 +213,21 @@ def test_on_a_real_server_it_asks_for_what_the_first_way_asked_for(server):  # A
     cluster = registered(server)
     row = done(cluster, "adopt_crds")
     assert set(plan_of(rollback_preview(cluster, row)).needs) <= set(plan_of(row).needs)
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_a_made_pool_stays_once_it_has_more_nodes(server):  # A17, R21
+    server.load_crds("alpha_and_beta")
+    installed(server, "0.32.10")
+    put(server, a_provisioner(), a_template())
+    cluster = registered(server)
+    row = done(cluster, "convert_and_apply", node_role="KarpenterNodeRole")
+    put(server, *a_claim(version="v1beta1"))
+    found = rollback_preview(cluster, row)
+    assert (found.state, found.cause, plan_of(found).risk) == ("previewed", "", "destructive")
+    assert plan_of(found).steps[0].title.endswith(", with 1 node at once")
+    put(server, *a_claim(version="v1beta1", number=2))
+    ended = carried_out(found)
+    words = "nodes of NodePool web: 2 now, 1 at the preview; make a new preview"
+    assert (ended.state, ended.cause_code, ended.cause, sent(ended)) == ("paused", "changed", words, [])

@@ -39,6 +39,13 @@ def test_another_request_under_the_key_is_refused(api: Tool, path: str, body: An
     assert (said.status_code, said.json()["code"]) == (422, "key_reused")
 
 
+def test_another_query_under_the_key_is_another_request(api: Tool) -> None:
+    api("POST", "tokens?a=1&b=2", BODY, idempotency_key="k-1")
+    said = api("POST", "tokens?a=2&b=2", BODY, idempotency_key="k-1")
+    assert (said.status_code, said.json()["code"]) == (422, "key_reused")
+    assert "Idempotency-Replayed" in api("POST", "tokens?b=2&a=1", BODY, idempotency_key="k-1")
+
+
 def test_keys_are_ones_own(api: Tool, cleo: User) -> None:
     api("POST", "tokens", BODY, idempotency_key="k-1")
     assert "Idempotency-Replayed" not in Tool(cleo)("POST", "tokens", BODY, idempotency_key="k-1")

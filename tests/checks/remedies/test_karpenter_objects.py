@@ -22,6 +22,7 @@ from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.inventory.objects.karpenter import Metadata, Node
 from migrations_app.karpenter import kinds
 from tests.builders.clusters import case_at
+from tests.builders.patches import patch_words
 from tests.builders.pools import a_pool, at, parses
 
 FLUX = {"kustomize.toolkit.fluxcd.io/name": "pools", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
@@ -91,14 +92,14 @@ def test_the_change_of_a_field_knows_its_reverse():
     (remedy,) = change_remedies(
         case({"spec.weight": 3}), [ROW], what="set it", line=merge_patch_of("spec.weight", 5), when="after"
     )
-    command = "kubectl patch nodepools.karpenter.sh web --type=merge -p"
-    assert remedy.text == f"""{command} '{{"spec":{{"weight":5}}}}'"""
+    assert remedy.text == f"kubectl patch nodepools.karpenter.sh web {patch_words(('/spec/weight', 3, 5))}"
     (step,) = leaves(remedy.change)
     assert (step.target, step.when, step.done) == (POOL, "after", "spec.weight is 5")
-    assert step.undo == ObjectPatch(target=POOL, body={"spec": {"weight": 3}}, when="after")
+    undo = ObjectPatch(target=POOL, body={"spec": {"weight": 3}}, seen={"spec": {"weight": 5}}, when="after")
+    assert (step.undo, step.seen) == (undo, {"spec": {"weight": 3}})
     (remedy,) = change_remedies(case(), [ROW], what="set it", line=merge_patch_of("spec.new.field", None))
     (step,) = leaves(remedy.change)
-    assert (step.undo.body, step.done) == ({"spec": {"new": None}}, "spec.new.field is gone")
+    assert (step.undo.body, step.seen, step.done) == ({"spec": {"new": None}}, {"spec": {}}, "spec.new.field is gone")
 
 
 def test_what_a_person_decides_is_their_task():

@@ -124,6 +124,33 @@ def test_a_delivery_of_other_objects_says_nothing(kind, name, spec, by):
     assert delivered(metadata, [delivery], charts=("karpenter",)).by == by
 
 
+ARGO_POOLS = {"resources": [{"group": "karpenter.sh", "kind": "NodePool", "name": "default"}]}
+ARGO_ALL = {"resources": [*ARGO_POOLS["resources"], {"group": "apps", "kind": "Deployment", "name": "karpenter"}]}
+FLUX_POOLS = {"inventory": {"entries": [{"id": "_default_karpenter.sh_NodePool", "v": "v1"}]}}
+FLUX_ALL = {"inventory": {"entries": [{"id": "kube-system_karpenter_apps_Deployment", "v": "v1"}]}}
+OTHER_CHART = {"chart": {"spec": {"chart": "karpenter-pools"}}, "releaseName": "pools"}
+UMBRELLA = {"chart": {"spec": {"chart": "platform"}}, "releaseName": HELM_MARKS["meta.helm.sh/release-name"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "status", "by"),
+    [
+        ("Application", {"source": POOLS}, ARGO_POOLS, "helm"),
+        ("Application", {"source": POOLS}, ARGO_ALL, "argocd"),
+        ("Application", {"source": POOLS}, {}, "argocd"),
+        ("Application", {"source": CHARTED}, ARGO_POOLS, "argocd"),
+        ("Kustomization", {"path": "./pools"}, FLUX_POOLS, "helm"),
+        ("Kustomization", {"path": "./all"}, FLUX_ALL, "flux"),
+        ("HelmRelease", OTHER_CHART, {}, "helm"),
+        ("HelmRelease", UMBRELLA, {}, "flux"),
+    ],
+)
+def test_a_delivery_named_karpenter_speaks_only_for_what_it_holds(kind, spec, status, by):
+    metadata = Metadata(name="karpenter", annotations=HELM_MARKS)
+    delivery = GitOpsDelivery(kind=kind, metadata=Metadata(name="karpenter"), spec=spec, status=status)
+    assert delivered(metadata, [delivery], charts=("karpenter",)).by == by
+
+
 def test_the_mark_on_the_object_wins_over_a_delivery():
     delivery = GitOpsDelivery(kind="Application", metadata=Metadata(name="karpenter", namespace="argocd"))
     own = Metadata(labels={"helm.toolkit.fluxcd.io/name": "karpenter"})

@@ -11,7 +11,7 @@ from django.utils import timezone
 from migrations_app.campaigns.burn_up import burn_up
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.models.campaign import Campaign, CampaignMember
-from migrations_app.models.cluster import Cluster
+from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.web.campaigns.pictures import burn_up_chart, window_days
 from tests.builders.campaigns import a_campaign
 from tests.builders.journeys import a_journey
@@ -229,6 +229,30 @@ def test_what_cannot_be_read_is_named_as_on_the_form(client, fleet, ada, field, 
     assert (words in answer, words.split("”")[0].removeprefix("“") + "</label>" in answer) == (True, True)
 
 
+def test_a_long_list_of_groups_says_what_it_leaves_out_and_is_searched(client, fleet, ada, monkeypatch):
+    monkeypatch.setattr("migrations_app.web.campaigns.pages.MAX_GROUPS_OFFERED", 2)
+    made = {name: ClusterGroup.objects.create(name=name) for name in ("pay", "search", "shop", "shop-eu")}
+
+    def offered(answer):
+        return [name for _, name in answer.context["offered"].groups]
+
+    whole = client.get("/campaigns/new")
+    assert offered(whole) == ["pay", "search"]
+    assert "2 more groups are not in this list" in whole.content.decode()
+    found = client.get("/campaigns/new?q=SHOP")
+    assert (offered(found), "not in this list" in found.content.decode()) == (["shop", "shop-eu"], False)
+    none = client.get("/campaigns/new?q=nowhere").content.decode()
+    assert "No group has such a name." in none
+    refused = client.post("/campaigns/create", {"groups": [str(made["shop-eu"].pk), "no id"], "form_key": "k"})
+    assert offered(refused) == ["pay", "search", "shop-eu"]
+
+
+def test_a_short_list_of_groups_has_no_search(client, fleet, ada):
+    ClusterGroup.objects.create(name="pay")
+    page = client.get("/campaigns/new").content.decode()
+    assert ("Search groups" in page, "not in this list" in page) == (False, False)
+
+
 def test_an_approver_types_the_name(client, fleet, cleo, woken):
     row = a_campaign(*fleet, state="awaiting_approval")
     told = {"digest": row.digest, "nonce": row.nonce}
@@ -313,7 +337,6 @@ def test_the_board_takes_as_many_queries_for_a_thousand_clusters(client, ada):
 
 def test_who_sees_one_group_sees_no_name_of_another(client, django_user_model):  # T11
     from migrations_app.models.account import Grant
-    from migrations_app.models.cluster import ClusterGroup
 
     mine, other = a_cluster("mine"), a_cluster("secret-name")
     a_snapshot(mine)

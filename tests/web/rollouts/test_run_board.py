@@ -186,13 +186,13 @@ def test_the_receipt_for_the_ticket(ada, shop):  # the page, and the same as Mar
         RolloutSample.objects.create(rollout=row, taken_at=timezone.now(), pending_pods=pending, held_pods=0)
     page = text(ada.get(f"/rollouts/{row.pk}/"))
     assert "Receipt for the change ticket" in page
-    assert "Took 1 h" in page
+    assert "Duration 1 h" in page
     answer = ada.get(f"/rollouts/{row.pk}/receipt.md")
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
     lines = answer.content.decode().splitlines()
     assert lines[0] == "# Taint Provisioners and let drift replace their nodes: succeeded"
     for line in (
-        "| Ticket | OPS-7 |", "| Approved by | cleo |", "| Took | 1 h |", "| Steps done | 1 of 1 |",
+        "| Ticket | OPS-7 |", "| Approved by | cleo |", "| Duration from the start | 1 h |", "| Steps done | 1 of 1 |",
         "| Requests sent | 1 |", "| Requests refused | 0 |", "| Most Pending pods | 7 |",
         "| Least Ready nodes | not counted |", "| Most pods held back at once | 0 |",
     ):  # fmt: skip

@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES, is_held_by_us
 from migrations_app.inventory.facts.node_pools import BUDGETS, own_pools
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.nesting import parse_json
 
 check = Check(
@@ -49,10 +50,11 @@ def _restore_budgets(row: Evidence) -> ObjectPatch | PersonTask:
     """The same as the action does: budgets that were changed since the hold stay, and unknown budgets are not
     guessed."""
     target = ChangeTarget(row.kind, row.name, resource=RESOURCES["NodePool"][1])
-    body: dict[str, Any] = {"metadata": {"annotations": {HELD: None}}}
+    body: JsonMap = {"metadata": {"annotations": {HELD: None}}}
+    seen: JsonMap = {"metadata": {"annotations": {HELD: row.value("before")}}}
     if row.value("changed"):
         words = "its budgets were changed since the hold and stay as they are"
-        return ObjectPatch(target=target, body=body, when="after", final=words)
+        return ObjectPatch(target=target, body=body, seen=seen, when="after", final=words)
     is_known, budgets = _former_budgets(row.value("before"))
     if not is_known:
         return PersonTask(
@@ -60,7 +62,8 @@ def _restore_budgets(row: Evidence) -> ObjectPatch | PersonTask:
             why="the annotation does not say what the budgets were; until then no node of the pool is disrupted",
         )  # fmt: skip
     body["spec"] = {"disruption": {"budgets": budgets}}
-    return ObjectPatch(target=target, body=body, when="after", final="it restores what was before the hold")
+    seen["spec"] = {"disruption": {"budgets": NO_NODES}}
+    return ObjectPatch(target=target, body=body, seen=seen, when="after", final="it restores what was before the hold")
 
 
 def _former_budgets(text: str) -> tuple[bool, Any]:

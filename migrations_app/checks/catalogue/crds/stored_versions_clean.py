@@ -66,9 +66,11 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     names, running = map(no_option, names_shown(evidence)), case.running.release
     note = LATER if running and minor_order(running.minor) > (1, 0) else WATCH
     look = Observation(pipe=(("kubectl", "get", "crd", *names, "-o", COLUMNS),), notes=(note,))
+    stored = {crd.name: list(crd.stored) for crd in case.inventory.crds.items}
     steps = (
         ObjectPatch(
             target=crd_target(row.name), subresource="status", body={"status": {"storedVersions": ["v1"]}},
+            seen={"status": {"storedVersions": stored[row.name]}},
             notes=(BY_HAND,), needs=("stored_versions_can_be_rewritten",), done="status.storedVersions is [v1]",
             final="objects of another version could not be read any more", guard=all_rewritten(row.name),
         )

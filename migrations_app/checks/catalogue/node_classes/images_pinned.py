@@ -76,5 +76,5 @@ def _pin_alias(row: Evidence) -> Change:
     path, target = f"{pointer(AMI_TERMS)}/{place}/alias", target_of(row)
     old: dict[str, object] = {"op": "replace", "path": path, "value": row.seen}
     body = ({**old, "op": "test"}, {**old, "value": alias})
-    undo = ObjectPatch(target=target, body=(old,))
+    undo = ObjectPatch(target=target, body=({**old, "op": "test", "value": alias}, old))
     return ObjectPatch(target=target, body=body, undo=undo, done=f"{path} is {alias}")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import ObjectPatch, PersonTask, group
+from migrations_app.checks.changes import ObjectPatch, PersonTask, group, seen_patch
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.observations import undo_comments
 from migrations_app.checks.remedies.placement import workload_target
@@ -60,12 +60,9 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 
 def _scale_up(row: Evidence) -> ObjectPatch:
     target = workload_target(row)
-    return ObjectPatch(
-        target=target,
-        body={"spec": {"replicas": 2}},
-        undo=ObjectPatch(target=target, body={"spec": {"replicas": 1}}, when="after"),
-        done=f"two pods of {row.kind} {row.namespace}/{row.name} run",
-    )
+    once, twice = {"spec": {"replicas": 1}}, {"spec": {"replicas": 2}}
+    done = f"two pods of {row.kind} {row.namespace}/{row.name} run"
+    return seen_patch(target, twice, tree=once, done=done, undo_when="after")
 
 
 def _manual_task(row: Evidence) -> PersonTask:

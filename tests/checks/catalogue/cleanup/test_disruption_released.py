@@ -1,9 +1,12 @@
+import json
+
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
 from migrations_app.manifests.patches import merge_patched
 from tests.builders.clusters import a_cluster, reads, remedies, result_of, result_without, without_changes
+from tests.builders.patches import patch_words
 from tests.builders.pools import a_pool
 
 CHECK = "disruption_released"
@@ -47,9 +50,10 @@ def test_unseen_is_unknown(part):
 )
 def test_the_remedy_restores_the_budgets_where_the_annotation_tells_them(said, budgets):
     found = without_changes(remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held(said))))
-    body = f'{{"metadata":{{"annotations":{{"{HELD}":null}}}},"spec":{{"disruption":{{"budgets":{budgets}}}}}}}'
+    mark, at = f"/metadata/annotations/{HELD.replace('/', '~1')}", "/spec/disruption/budgets"
+    patch = patch_words((mark, said, None), (at, [{"nodes": "0"}], json.loads(budgets)))
     assert found == (
-        Remedy(how="kubectl", text=f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{body}'"),
+        Remedy(how="kubectl", text=f"kubectl patch nodepools.karpenter.sh web {patch}"),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from tests.builders.clusters import (
     result_without,
 )
 from tests.builders.newest import NEWEST_MINOR
+from tests.builders.patches import patch_words
 
 CHECK = "stored_versions_clean"
 NAMES = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
@@ -78,8 +79,8 @@ def test_the_remedy_waits_before_it_patches():
         f"if kubectl get {NAMES[0]} --no-headers -o "
         "'custom-columns=DONE:.metadata.annotations.karpenter\\.sh/stored-version-migrated' | sort -u | "
         "tr -d '[:space:]' | grep -qx true; then "
-        f"kubectl patch crd {NAMES[0]} --subresource=status --type=merge -p "
-        '\'{"status":{"storedVersions":["v1"]}}\'; '
+        f"kubectl patch crd {NAMES[0]} --subresource=status "
+        f"{patch_words(('/status/storedVersions', ['v1beta1', 'v1'], ['v1']))}; "
         f"else echo 'not patched: crd {NAMES[0]}; look first at: kubectl get {NAMES[0]}' >&2; false; fi"
     )
 

@@ -8,6 +8,7 @@ from migrations_app.inventory.objects.aws import AwsSeen, ControllerRole, Policy
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import Seen
 from tests.builders.clusters import asked_hops, case_at
+from tests.builders.patches import patch_words
 from tests.builders.pools import a_class, answer, at, parses, row, unseen_is_unknown
 
 CHECK = "public_addresses_stated"
@@ -52,8 +53,8 @@ def test_a_policy_that_asks_for_it():
     cause = row("EC2NodeClass", "default", PATH, seen=seen, wanted="false in private subnets")
     assert (finding.status, finding.evidence) == ("fail", (cause,))
     assert parses(finding.remedies) == ["kubectl"]
-    patch = '{"spec":{"associatePublicIPAddress":false}}'
-    line = f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p '{patch}'"
+    patch = patch_words(("/spec/associatePublicIPAddress", None, False))
+    line = f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default {patch}"
     assert finding.remedies[0].text.splitlines()[1:] == [line]
 
 

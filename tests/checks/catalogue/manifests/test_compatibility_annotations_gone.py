@@ -4,6 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import ObjectAnnotations, leaves
 from migrations_app.samples.karpenter_objects import ON_DEMAND, node_class, pool
 from tests.builders.clusters import a_cluster, asked_hops, reads, remedies, result_of, result_without
+from tests.builders.patches import patch_words
 
 CHECK = "compatibility_annotations_gone"
 GOOD = ("pass", "No setting is kept in a compatibility annotation", ())
@@ -87,14 +88,14 @@ def test_unseen_is_unknown(part):
     assert result_without(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
-WRITTEN = """'{"spec":{"kubelet":{"maxPods":58}}}'"""
+WRITTEN = patch_words(("/spec/kubelet", None, {"maxPods": 58}))
 
 
 def test_the_remedy_carries_over_before_it_removes():
     found = remedies(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'}, **{"argocd.argoproj.io/instance": "p"}))
     assert [one.how for one in found] == ["argocd", "kubectl"]
     assert found[1].text.splitlines() == [
-        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}",
+        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default {WRITTEN}",
         once("default", "web"),
     ]
     edit, then, removed = found[0].text.splitlines()
@@ -183,7 +184,7 @@ def test_an_unreadable_annotation_of_the_only_pool_is_for_a_person():
 @pytest.mark.parametrize("second", ['{"maxPods":58}', '{"maxPods":58,"kubeReserved":{}}'])
 def test_pools_that_agree_are_written_to_their_class_once(second):
     (found,) = remedies(CHECK, "1.1+", beside('{"maxPods":58}', second))
-    assert live(found)[0] == f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p {WRITTEN}"
+    assert live(found)[0] == f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default {WRITTEN}"
     assert live(found)[-1] == once("default", "web batch")
     assert found.change.needs == ()
 
@@ -203,7 +204,7 @@ def test_other_classes_are_not_held_up():
     cluster = cluster.with_docs(alone, node_class("own", cluster="test", version="v1"))
     (found,) = remedies(CHECK, "1.1+", cluster)
     assert live(found) == [
-        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws own --type=merge -p {WRITTEN}",
+        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws own {WRITTEN}",
         once("own", "own"),
     ]
 

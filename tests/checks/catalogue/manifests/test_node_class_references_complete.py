@@ -3,6 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
 from tests.builders.clusters import a_cluster, asked_hops, reads, remedies, result_of, result_without
+from tests.builders.patches import patch_words
 
 CHECK = "node_class_references_complete"
 GOOD = ("pass", "Every node class reference is complete", ())
@@ -86,7 +87,9 @@ def test_the_remedy_patches_pools_and_replaces_claims():
 
 
 REFERENCE = '{"spec":{"template":{"spec":{"nodeClassRef":{"group":"karpenter.k8s.aws","kind":"EC2NodeClass"}}}}}'
-PATCH = f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{REFERENCE}'"
+AT = "/spec/template/spec/nodeClassRef"
+TESTED = patch_words((f"{AT}/group", None, "karpenter.k8s.aws"), (f"{AT}/kind", None, "EC2NodeClass"))
+PATCH = f"kubectl patch nodepools.karpenter.sh web {TESTED}"
 NOTE = "# A claim's spec cannot be changed: replace these, one after the other"
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.builders.clusters import asked_hops, finding_of, remedies
+from tests.builders.patches import patch_words
 from tests.builders.pools import (
     AUTO_MODE,
     GONE,
@@ -126,6 +127,6 @@ def test_the_remedy_writes_group_and_kind():
     (given,) = remedies(CHECK, "1.0", at("0.37.8", wrong, a_class(version="v1beta1")))
     assert parses([given]) == ["kubectl"]
     assert given.text.splitlines()[1] == (
-        "kubectl patch nodepools.karpenter.sh web --type=merge -p "
-        """'{"spec":{"template":{"spec":{"nodeClassRef":{"kind":"EC2NodeClass"}}}}}'"""
+        "kubectl patch nodepools.karpenter.sh web "
+        f"{patch_words(('/spec/template/spec/nodeClassRef/kind', 'AWSNodeTemplate', 'EC2NodeClass'))}"
     )

@@ -4,6 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.kubernetes_objects import config_map
 from tests.builders.clusters import asked_hops, remedies
+from tests.builders.patches import patch_words
 from tests.builders.pools import a_class, a_template, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "reserved_tags_left_alone"
@@ -64,7 +65,8 @@ def test_tags_of_the_global_settings():
     (step,) = leaves(remedy.change)
     assert step.body == {"data": {"aws.tags": '{"team": "a"}'}}
     assert step.undo.body == {"data": {"aws.tags": '{"karpenter.sh/managed-by": "x", "team": "a"}'}}
-    assert remedy.text.startswith("kubectl -n kube-system patch configmap karpenter-global-settings --type=merge -p ")
+    patch = patch_words(("/data/aws.tags", '{"karpenter.sh/managed-by": "x", "team": "a"}', '{"team": "a"}'))
+    assert remedy.text == f"kubectl -n kube-system patch configmap karpenter-global-settings {patch}"
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '"x"', "7"])
@@ -91,6 +93,6 @@ def test_unseen():
 def test_the_remedy_takes_them_out():
     given = remedies(CHECK, "1.0", beta({"karpenter.sh/nodepool": "x"}))
     assert parses(given) == ["kubectl"]
-    patch = '{"spec":{"tags":{"karpenter.sh/nodepool":null}}}'
+    patch = patch_words(("/spec/tags/karpenter.sh~1nodepool", "x", None))
     target = "ec2nodeclasses.karpenter.k8s.aws default"
-    assert given[0].text == f"kubectl patch {target} --type=merge -p '{patch}'"
+    assert given[0].text == f"kubectl patch {target} {patch}"

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.builders.clusters import asked_hops, finding_of, remedies
+from tests.builders.patches import patch_words
 from tests.builders.pools import GONE, a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "consolidation_calm"
@@ -56,8 +57,8 @@ def test_unseen():
 def test_the_remedy_waits_for_1_0():
     given = remedies(CHECK, "1.1+", v1({AFTER: "0s"}))
     assert parses(given) == ["kubectl"]
-    patch = '{"spec":{"disruption":{"consolidateAfter":"5m"}}}'
+    patch = patch_words(("/spec/disruption/consolidateAfter", "0s", "5m"))
     assert given[0].text.splitlines() == [
         "# v1beta1 refuses the field beside WhenUnderutilized: only once 1.0 runs",
-        f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{patch}'",
+        f"kubectl patch nodepools.karpenter.sh web {patch}",
     ]

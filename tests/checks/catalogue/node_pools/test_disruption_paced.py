@@ -1,6 +1,7 @@
 import pytest
 
 from tests.builders.clusters import asked_hops, remedies
+from tests.builders.patches import patch_words
 from tests.builders.pools import (
     AUTO_MODE,
     GONE,
@@ -65,5 +66,5 @@ def test_a_release_without_budgets_is_not_asked_for_any(start, asked):
 def test_the_remedy():
     given = remedies(CHECK, "1.1+", v1({BUDGETS: GONE}))
     assert parses(given) == ["kubectl"]
-    patch = '{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}'
-    assert given[0].text == f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{patch}'"
+    patch = patch_words(("/spec/disruption/budgets", None, [{"nodes": "10%"}]))
+    assert given[0].text == f"kubectl patch nodepools.karpenter.sh web {patch}"

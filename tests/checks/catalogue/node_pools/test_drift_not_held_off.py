@@ -3,6 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from tests.builders.clusters import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
+from tests.builders.patches import patch_words
 
 CHECK = "drift_not_held_off"
 GOOD = ("pass", "No NodePool relies on drift being off", ())
@@ -80,12 +81,15 @@ def test_unseen_is_unknown(part):
     assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
+AT = "/spec/disruption/budgets"
+
+
 def test_the_remedy_follows_the_manager_of_the_pool():
     by_hand = remedies(CHECK, "1.0", with_pool("Drift=false", [{"nodes": "3"}]))
     assert [one.how for one in by_hand] == ["kubectl"]
-    patch = '\'{"spec":{"disruption":{"budgets":[{"nodes":"3"},{"nodes":"0"}]}}}\''
-    back = '\'{"spec":{"disruption":{"budgets":[{"nodes":"3"}]}}}\''
-    command = "kubectl patch nodepools.karpenter.sh web --type=merge -p"
+    own, held = [{"nodes": "3"}], [{"nodes": "3"}, {"nodes": "0"}]
+    patch, back = patch_words((AT, own, held)), patch_words((AT, held, own))
+    command = "kubectl patch nodepools.karpenter.sh web"
     assert by_hand[0].text.splitlines()[2:] == [
         "# To take it back once the new controller runs and nodes may drift:",
         f"# {command} {back}",

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.builders.clusters import asked_hops, remedies
+from tests.builders.patches import patch_words
 from tests.builders.pools import a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "pool_templates_ask_no_resources"
@@ -39,5 +40,5 @@ def test_unseen():
 def test_the_remedy_takes_them_out():
     given = remedies(CHECK, "1.0", beta(ASKED))
     assert parses(given) == ["kubectl"]
-    patch = '{"spec":{"template":{"spec":{"resources":null}}}}'
-    assert given[0].text == f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{patch}'"
+    patch = patch_words(("/spec/template/spec/resources", {"requests": {"cpu": "1"}}, None))
+    assert given[0].text == f"kubectl patch nodepools.karpenter.sh web {patch}"

@@ -8,6 +8,7 @@ from migrations_app.karpenter.releases import HASH_CHANGES, RELEASES, change_to,
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, node_class, pool
 from tests.builders.clusters import a_cluster, an_empty_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders.newest import NEWEST_MINOR
+from tests.builders.patches import operations, patch_words
 
 CHECK = "hashes_carry_over"
 GOOD = ("pass", "No node drifts because its hash version changes", ())
@@ -110,7 +111,8 @@ def test_rows_are_found_by_version():
     assert [number(text) for text in (None, "", "v2", "v12", "x", "v", "v٣", "v123456")] == [0, 0, 2, 12] + [None] * 4
 
 
-PATCH = "kubectl patch nodepools.karpenter.sh general --type=merge -p "
+PATCH, AT = "kubectl patch nodepools.karpenter.sh general ", "/spec/disruption/budgets"
+OWN, HELD = [{"nodes": "10%"}], [{"nodes": "10%"}, {"nodes": "0"}]
 
 
 def lines_of(cluster, hop: str = "1.0") -> list[str]:
@@ -120,10 +122,10 @@ def lines_of(cluster, hop: str = "1.0") -> list[str]:
 def test_before_1_0_the_remedy_holds_everything_beside_the_pools_own_budgets():
     lines = lines_of(hashed(claims=(("v1", "v2"),)))
     assert [line for line in lines if not line.startswith("#")] == [
-        PATCH + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"},{"nodes":"0"}]}}}\'',
+        PATCH + patch_words((AT, OWN, HELD)),
         "kubectl get nodeclaims.karpenter.sh -o wide",
     ]
-    assert lines[3] == "# " + PATCH + '\'{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}\''
+    assert lines[3] == "# " + PATCH + patch_words((AT, HELD, OWN))
 
 
 def rolled(budgets: object):
@@ -139,8 +141,8 @@ def test_from_1_0_on_drift_alone_is_held_and_what_is_there_stays():
     (mine,) = [line for line in lines if line.startswith("kubectl patch") and " night " in line]
     (back,) = [line for line in lines if line.startswith("# kubectl patch") and " night " in line]
     hold = {"nodes": "0", "reasons": ["Drifted"]}
-    assert json.loads(shlex.split(mine)[-1]) == {"spec": {"disruption": {"budgets": [*own, hold]}}}
-    assert json.loads(shlex.split(back.removeprefix("# "))[-1]) == {"spec": {"disruption": {"budgets": own}}}
+    assert json.loads(shlex.split(mine)[-1]) == operations((AT, own, [*own, hold]))
+    assert json.loads(shlex.split(back.removeprefix("# "))[-1]) == operations((AT, [*own, hold], own))
 
 
 def test_a_pool_that_holds_drift_already_is_left_alone():

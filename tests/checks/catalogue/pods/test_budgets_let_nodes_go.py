@@ -1,6 +1,7 @@
 import pytest
 
 from tests.builders.clusters import asked_hops, finding_of, remedies
+from tests.builders.patches import patch_words
 from tests.builders.pools import a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "budgets_let_nodes_go"
@@ -100,5 +101,5 @@ def test_unseen():
 def test_the_remedy_is_for_later():
     given = remedies(CHECK, "1.1+", v1({"nodes": "0"}))
     assert parses(given) == ["kubectl"]
-    patch = '{"spec":{"disruption":{"budgets":[{"nodes":"10%"}]}}}'
-    assert given[0].text.splitlines()[1:] == [f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{patch}'"]
+    patch = patch_words(("/spec/disruption/budgets", [{"nodes": "0"}], [{"nodes": "10%"}]))
+    assert given[0].text.splitlines()[1:] == [f"kubectl patch nodepools.karpenter.sh web {patch}"]

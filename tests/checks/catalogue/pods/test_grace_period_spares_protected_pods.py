@@ -4,6 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import claim, pool
 from tests.builders.clusters import a_cluster, asked_hops, reads, remedies, result_of, result_without
 from tests.builders.newest import NEWEST_MINOR
+from tests.builders.patches import patch_words
 from tests.builders.pods import OLD, STAYS, is_shell, pods
 
 CHECK = "grace_period_spares_protected_pods"
@@ -87,6 +88,6 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_raises_it():
     (remedy,) = remedies(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT)))
-    patch = '\'{"spec":{"template":{"spec":{"terminationGracePeriod":null}}}}\''
-    assert remedy.text.splitlines()[1:] == [f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}"]
+    patch = patch_words(("/spec/template/spec/terminationGracePeriod", "1h", None))
+    assert remedy.text.splitlines()[1:] == [f"kubectl patch nodepools.karpenter.sh web {patch}"]
     assert is_shell(remedy.text)

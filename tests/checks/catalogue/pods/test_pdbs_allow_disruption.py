@@ -6,6 +6,7 @@ from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.samples.kubernetes_objects import budget
 from tests.builders.clusters import a_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders.newest import NEWEST_MINOR
+from tests.builders.patches import patch_words
 from tests.builders.pods import pods
 
 CHECK = "pdbs_allow_disruption"
@@ -109,11 +110,11 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_loosens_the_rule():
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=0, maxUnavailable=0)))
-    command = "kubectl -n shop patch pdb db --type=merge -p"
+    command, least, most = "kubectl -n shop patch pdb db", "/spec/minAvailable", "/spec/maxUnavailable"
     assert remedy.text.splitlines()[1:] == [
         "# To put each rule back once the nodes are replaced:",
-        f"""# {command} '{{"spec":{{"minAvailable":null,"maxUnavailable":0}}}}'""",
-        f"""{command} '{{"spec":{{"minAvailable":null,"maxUnavailable":1}}}}'""",
+        f"# {command} {patch_words((least, None, None), (most, 1, 0))}",
+        f"{command} {patch_words((least, None, None), (most, 0, 1))}",
     ]
     (step,) = leaves(remedy.change)
     assert (step.undo.body, step.undo.when) == ({"spec": {"minAvailable": None, "maxUnavailable": 0}}, "after")

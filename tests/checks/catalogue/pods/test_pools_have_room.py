@@ -4,6 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import claim, pool
 from tests.builders.clusters import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
+from tests.builders.patches import patch_words
 from tests.builders.pods import NOTHING, OLD, OTHER, is_shell
 
 CHECK = "pools_have_room"
@@ -83,14 +84,14 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_raises_the_limit():
     (remedy,) = remedies(CHECK, "1.0", with_pool({"cpu": "16"}, {"cpu": "16"}))
-    patch = '\'{"spec":{"limits":{"cpu":"32"}}}\''
+    patch = patch_words(("/spec/limits/cpu", "16", "32"))
     seen = "16, 16 of it used by 2 nodes"
     assert remedy.text.splitlines() == [
         f"# NodePool web, spec.limits.cpu: {seen}",
-        f"kubectl patch nodepools.karpenter.sh web --type=merge -p {patch}",
+        f"kubectl patch nodepools.karpenter.sh web {patch}",
     ]
     (step,) = leaves(remedy.change)
     assert step.undo.body == {"spec": {"limits": {"cpu": "16"}}}
     assert is_shell(remedy.text)
     (large,) = remedies(CHECK, "1.0", with_pool({"memory": "1500Mi"}, {"memory": "1500Mi"}))
-    assert '{"memory":"3145728000"}' in large.text
+    assert patch_words(("/spec/limits/memory", "1500Mi", "3145728000")) in large.text

@@ -2,6 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from tests.builders.clusters import finding_of, reads, remedies, result_of, result_without
+from tests.builders.patches import patch_words
 from tests.builders.pods import NOTHING, OLD, OTHER, STAYS, bare, is_shell, owned_pod, pods, rolling, still
 
 CHECK = "workloads_keep_a_pod"
@@ -60,11 +61,11 @@ def test_unseen_is_unknown(part):
 
 def test_the_remedy_scales_what_can_be_scaled():
     (remedy,) = remedies(CHECK, "0.33+", rolling(*pods(), owned_pod("Rollout", "shiny")))
-    command = "kubectl -n shop patch deployment web --type=merge -p"
+    command = "kubectl -n shop patch deployment web"
     assert remedy.text.splitlines()[1:5] == [
         "# To take the second pod away again:",
-        f"""# {command} '{{"spec":{{"replicas":1}}}}'""",
-        f"""{command} '{{"spec":{{"replicas":2}}}}'""",
+        f"# {command} {patch_words(('/spec/replicas', 2, 1))}",
+        f"{command} {patch_words(('/spec/replicas', 1, 2))}",
         "# For a person: run Rollout shiny in shop twice, or replace its node in a quiet hour",
     ]
     assert is_shell(remedy.text)
@@ -75,4 +76,4 @@ def test_a_pod_whose_namespace_a_dump_left_out():
     (row,) = result_of(CHECK, "0.33+", rolling(*docs))[2]
     assert (row.kind, row.namespace, row.name) == ("Deployment", "", "web")
     (remedy,) = remedies(CHECK, "0.33+", rolling(*docs))
-    assert "kubectl patch deployment web --type=merge -p" in remedy.text
+    assert "kubectl patch deployment web --type=json -p" in remedy.text

@@ -4,6 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.kubernetes_objects import template, workload
 from tests.builders.clusters import asked_hops, remedies
+from tests.builders.patches import patch_words
 from tests.builders.pools import a_class, answer, at, found, parses, unseen_is_unknown
 
 CHECK = "metadata_reachable_for_pods"
@@ -74,11 +75,11 @@ def test_unseen():
 def test_the_remedy_offers_both_ways():
     given = remedies(CHECK, "1.1+", v1(1, controller()))
     assert parses(given) == ["kubectl"]
-    patch = '{"spec":{"metadataOptions":{"httpPutResponseHopLimit":2}}}'
+    patch = patch_words(("/spec/metadataOptions/httpPutResponseHopLimit", 1, 2))
     assert given[0].text.splitlines() == [
         "# Deployment kube-system/lbc: --aws-region and --aws-vpc-id, or hostNetwork",
         "# or, for all pods of these classes; their nodes drift:",
-        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default --type=merge -p '{patch}'",
+        f"kubectl patch ec2nodeclasses.karpenter.k8s.aws default {patch}",
     ]
 
 

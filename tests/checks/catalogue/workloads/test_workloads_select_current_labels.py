@@ -17,6 +17,7 @@ from tests.builders.clusters import (
     result_without,
 )
 from tests.builders.newest import NEWEST_MINOR
+from tests.builders.patches import patch_words
 
 CHECK = "workloads_select_current_labels"
 GOOD = ("pass", "No workload selects karpenter.sh/provisioner-name", ())
@@ -226,8 +227,8 @@ def test_the_remedy_patches_a_selector_and_edits_the_rest():
     assert selector.text == f"kubectl -n shop edit deployment web  # {task}"
     taken = pool("web", node_class="d", version="v1beta1")
     (known,) = remedies(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}).with_docs(taken))
-    body = f'{{"spec":{{"template":{{"spec":{{"nodeSelector":{{"{OLD}":null,"{NEW}":"web"}}}}}}}}}}'
-    assert known.text == f"kubectl -n shop patch deployment web --type=merge -p '{body}'"
+    old, new = (f"/spec/template/spec/nodeSelector/{key.replace('/', '~1')}" for key in (OLD, NEW))
+    assert known.text == f"kubectl -n shop patch deployment web {patch_words((old, 'web', None), (new, None, 'web'))}"
     (step,) = leaves(known.change)
     assert step.undo.body["spec"]["template"]["spec"]["nodeSelector"] == {OLD: "web", NEW: None}
     assert step.needs == ("pools_admit_provisioner_pods",)

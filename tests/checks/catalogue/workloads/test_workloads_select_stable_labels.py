@@ -6,6 +6,7 @@ from migrations_app.karpenter.labels import ALIASES
 from migrations_app.samples.karpenter_objects import pool, provisioner
 from migrations_app.samples.kubernetes_objects import containers, template, workload
 from tests.builders.clusters import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
+from tests.builders.patches import operations, patch_words
 from tests.builders.pods import is_shell, pods
 
 CHECK = "workloads_select_stable_labels"
@@ -79,12 +80,13 @@ def test_the_remedy_patches_the_requirement_of_a_pool():
         {"op": "test", "path": f"{path}/1", "value": before[1]},
         {"op": "replace", "path": f"{path}/1", "value": before[1] | {"key": "topology.kubernetes.io/zone"}},
     )
-    assert step.undo.body == ({"op": "replace", "path": path, "value": before},)
+    after = [before[0], before[1] | {"key": "topology.kubernetes.io/zone"}]
+    assert step.undo.body == tuple(operations((path, after, before)))
 
 
 def test_a_selector_of_a_template_is_patched():
     made = template({"app": "web"}, {"containers": containers("web", "web:1"), "nodeSelector": {ZONE: "a"}})
     (remedy,) = remedies(CHECK, "0.33+", on_0_32(workload("Deployment", "web", namespace="shop", replicas=1, pod=made)))
-    new = "topology.kubernetes.io/zone"
-    body = f'{{"spec":{{"template":{{"spec":{{"nodeSelector":{{"{ZONE}":null,"{new}":"a"}}}}}}}}}}'
-    assert remedy.text == f"kubectl -n shop patch deployment web --type=merge -p '{body}'"
+    home = "/spec/template/spec/nodeSelector"
+    old, new = (f"{home}/{key.replace('/', '~1')}" for key in (ZONE, "topology.kubernetes.io/zone"))
+    assert remedy.text == f"kubectl -n shop patch deployment web {patch_words((old, 'a', None), (new, None, 'a'))}"
