@@ -68,6 +68,13 @@ def step_forms(detail: JourneyDetail, person: Person) -> JourneyForms:
     }
 
 
+def waits_for_scan(detail: JourneyDetail) -> bool:
+    """Whether the current step is done by people or other tools, which a scan has to show."""
+    step = detail.current
+    outside = step is not None and step.state == "running" and step.definition.kind in ("outside", "person")
+    return detail.row.state == "running" and outside
+
+
 def rollback_target(detail: JourneyDetail, step_id: str, *, forms: JourneyForms) -> StepRow | None:
     """Returns the step that the user chose to roll the journey back to; None without a choice, or if a rollback is not
     offered.
