@@ -33,6 +33,11 @@ UPGRADE_CRDS = "upgrade_crds"
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
 TAINTS = "taint_and_drift"
+ROLLS = "roll_nodes"
+"""The action that replaces the nodes of old Provisioners where drift does not. It taints the Provisioners, too."""
+DRIFT_CHECK = "drift_enabled_for_rollout"
+"""The check that fails where drift would replace no node."""
+NODES_CHECK = "provisioners_hold_no_nodes"
 TAINT_CHECK = "old_provisioners_fenced"
 """The check that fails until the taints that an administrator sets on old Provisioners are there."""
 DRIFT_HOLD_CHECK = "drift_not_held_off"
@@ -74,7 +79,7 @@ def journey_steps(hop: RunbookHop, *, installed: InstallationFacts | None, choic
     placed_steps = [
         (stage, step) for stage in stages for step in _steps_of(stage, hop, installed=installed, choices=choices)
     ]
-    taints_provisioners = any(step.action == TAINTS for _, step in placed_steps)
+    taints_provisioners = any(step.action in (TAINTS, ROLLS) for _, step in placed_steps)
     has_hold = any(step.action == HOLD for _, step in placed_steps)
     holds = any(set(step.checks) & set(DRIFT_HOLD_CHECKS) for _, step in placed_steps)
     steps = [
@@ -293,8 +298,14 @@ def _done_by(
     """Returns who does the work and the id of karpdash's action, if any; None if no step is needed."""
     if finding.id == PAUSE_CHECK:
         return None  # the pauses that it requires are steps of their own, before changes that a delivery would revert
+    rolls = _rolls_nodes(hop, choices)
+    if finding.id == DRIFT_CHECK and rolls:
+        return None  # nodes are replaced without drift
     if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop.path_hop.name)):
-        return "rollout", action
+        if action != TAINTS or not rolls:
+            return "rollout", action
+        if finding.id != TAINT_CHECK or _own_nodes(finding, hop):
+            return "rollout", ROLLS
     if finding.status == "fail" and finding.id == DRIFT_HOLD_CHECK and choices.holds and _can_hold(finding, hop):
         return "rollout", HOLD
     if finding.severity == "info":
@@ -302,6 +313,19 @@ def _done_by(
     if finding.severity == "blocker" and finding.status != "manual":
         return "outside", ""
     return "person", ""
+
+
+def _rolls_nodes(hop: RunbookHop, choices: Choices) -> bool:
+    """Returns whether karpdash replaces the nodes of old Provisioners in batches: drift would replace none, and the
+    author made no choice for the action that relies on it, such as expiry."""
+    off = any(finding.id == DRIFT_CHECK and finding.status == "fail" for finding in hop.steps)
+    return off and TAINTS not in choices.parameters
+
+
+def _own_nodes(finding: Finding, hop: RunbookHop) -> bool:
+    """Returns whether each Provisioner of the finding owns nodes: rolling them taints no other Provisioner."""
+    with_nodes = {row.name for other in hop.steps if other.id == NODES_CHECK for row in other.evidence}
+    return finding.evidence_total == len(finding.evidence) and {row.name for row in finding.evidence} <= with_nodes
 
 
 def _can_hold(finding: Finding, hop: RunbookHop) -> bool:

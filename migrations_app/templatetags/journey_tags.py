@@ -34,8 +34,8 @@ KINDS: dict[str, str] = {
     "wait": "time",
 }
 WAITS: dict[str, str] = {
-    "planning": _("the plan of this step is being prepared"),
-    "rollout": _("its rollout is in progress"),
+    "planning": _("the plan of this step, which is being prepared"),
+    "rollout": _("its rollout, which is in progress"),
     "scan": _("a scan that shows it"),
     "time": _("the time to pass"),
     "closed": _("the policy to allow changes: a freeze or a change window"),

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
+from migrations_app.templatetags.journey_tags import WAITS
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_rollout, entitled
 from tests.builders.rows import a_cluster, a_report, a_snapshot
@@ -351,3 +352,11 @@ def test_a_journey_that_is_done_leads_to_what_comes_next_and_offers_no_empty_box
     link = f'<a href="{reverse("cluster", args=[shop.pk])}">What the next upgrade needs</a>'
     assert (link in page, 'id="acts-title"' in page) == (True, False)
     assert 'id="acts-title"' in shown(client, a_journey(a_cluster("other"), author=ada))
+
+
+@pytest.mark.parametrize("code", sorted(WAITS))
+def test_what_is_waited_for_is_a_thing_and_no_sentence(code):
+    """Pages write "waits for" before it."""
+    words = WAITS[code].partition(",")[0].partition(":")[0].split()
+    assert words[0] in ("the", "its", "a", "another")
+    assert not {"is", "are", "has"} & set(words)
