@@ -151,8 +151,8 @@ def hold_word(code: str) -> str:
 
 @register.filter
 def journey_cause(code: str) -> str:
-    """Returns why a journey stopped or a step ended; the code in words if it has no sentence."""
-    return CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)
+    """Returns why a journey stopped or a step ended, without a full stop; the code in words if it has no sentence."""
+    return (CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)).rstrip(".")
 
 
 @register.filter

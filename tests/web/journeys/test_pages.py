@@ -360,3 +360,8 @@ def test_what_is_waited_for_is_a_thing_and_no_sentence(code):
     words = WAITS[code].partition(",")[0].partition(":")[0].split()
     assert words[0] in ("the", "its", "a", "another")
     assert not {"is", "are", "has"} & set(words)
+
+
+def test_a_cause_ends_with_one_full_stop(client, shop, ada):
+    page = shown(client, a_journey(shop, state="expired", author=ada, cause_code="withdrawn"))
+    assert ("It was withdrawn." in page, "withdrawn.." in page) == (True, False)
