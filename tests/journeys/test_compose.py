@@ -125,6 +125,21 @@ def test_crds_are_brought_by_karpdash_unless_a_delivery_keeps_them():
     assert [one.action for one in steps("halfway_032") if one.checks == ("hop_crds_installed",)] == [""]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_crds_that_end_a_version_are_brought_with_their_release(name):
+    """Those of 1.0 serve what those of 1.1 serve, so that their check passes; beside 1.1 they fail another one."""
+    for place, hop in enumerate(hops(name)):
+        if hop.path_hop.name == "1.1+":
+            found = [one for one in steps(name, place) if one.checks == ("hop_crds_installed",)]
+            assert [(one.protects, one.kind) for one in found] in ([(True, "rollout")], [(True, "outside")])
+
+
+def test_crds_that_stay_as_they_are_take_no_step():
+    (hop,) = (one for one in hops("old_settings") if one.path_hop.name == "0.33+")
+    found = journey_steps(hop, installed=report("old_settings").cluster.installed, choices=NO_CHOICES)
+    assert [one for one in found if "hop_crds_installed" in one.checks] == []
+
+
 def test_choices_of_the_author_are_kept():
     chosen = Choices({"upgrade_crds": {"source": "here"}}, 0)
     found = steps("beta_037", choices=chosen)

@@ -69,10 +69,12 @@ def step_forms(detail: JourneyDetail, person: Person) -> JourneyForms:
 
 
 def waits_for_scan(detail: JourneyDetail) -> bool:
-    """Whether the current step is done by people or other tools, which a scan has to show."""
+    """Whether the current step is done by people or other tools, and a scan can show that it is."""
     step = detail.current
-    outside = step is not None and step.state == "running" and step.definition.kind in ("outside", "person")
-    return detail.row.state == "running" and outside
+    if step is None or step.state != "running" or detail.row.state != "running":
+        return False
+    what = step.definition
+    return what.kind in ("outside", "person") and bool(what.checks or what.release)
 
 
 def rollback_target(detail: JourneyDetail, step_id: str, *, forms: JourneyForms) -> StepRow | None:
