@@ -396,8 +396,3 @@ def test_the_preview_tells_room_for_the_new_nodes(ada, shop):
 
 def test_a_plan_that_replaces_no_node_has_no_word_of_room(ada, shop):
     assert "Room for the new nodes" not in text(page(ada, a_rollout(shop, author=ada.user)))
-
-
-def test_a_deletion_of_all_that_is_left_is_not_called_one_of_some_objects(ada, shop):
-    said = text(page(ada, a_rollout(shop, remove(), action="remove_legacy", state="previewed", author=ada.user)))
-    assert ("Delete 1 legacy alpha objects" in said, "Delete some" in said) == (True, False)

@@ -12,14 +12,9 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.changes import PersonTask, group
-from migrations_app.checks.remedies.aws import POLICIES, could_not_read
-from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.remedies.aws import POLICIES, could_not_read, policy_check_remedy
 from migrations_app.checks.shared.iam_gaps import new_actions
-from migrations_app.checks.shell import word
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.aws_facts.permissions import controller_role
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
 check = Check(
@@ -67,21 +62,6 @@ def _task(case: CheckContext, actions: tuple[str, ...]) -> str:
         f"waive this check for this upgrade; {case.hop.release} asks for {', '.join(actions)}, which {case.hop.start} "
         "does not"
     )
-
-
-def policy_check_remedy(case: CheckContext) -> Iterator[Remedy]:
-    """How to have karpdash check the policies instead of confirming them by hand."""
-    policy = "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION --query PolicyVersion.Document"
-    arn = controller_role(case.inventory)
-    role = word(arn.rpartition("/")[2]) if arn else "CONTROLLER_ROLE"
-    task = PersonTask(
-        what=f"save the policies of the controller's role: {policy} > policy.json",
-        why=f"which policies {arn} has was not read" if arn else "which role that is, and its policies, were not read",
-        where=f"aws iam list-attached-role-policies --role-name {role}",
-        aws=True,
-    )
-    judge_it = read_command("karpdash", "iam", "--policy", "policy.json", "--to", str(case.hop.release))
-    yield in_aws(group(task, judge_it, notes=("With the documents of its policies the answer is exact, without AWS",)))
 
 
 @check.advise
