@@ -19,6 +19,7 @@ from migrations_app.journeys.deliveries import GITOPS, PAUSE_CHECK, is_resume_st
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.journeys.states import StepKind
+from migrations_app.karpenter.releases import drops_versions
 from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.report import InstallationFacts
@@ -32,7 +33,10 @@ SOAK_SECONDS = 600
 UPGRADE_CRDS = "upgrade_crds"
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
-TAINTS = "taint_and_drift"
+TAINTS, ROLLS = "taint_and_drift", "roll_nodes"
+"""The actions that replace the nodes of old Provisioners by drift, and without it."""
+DRIFT_CHECK = "drift_enabled_for_rollout"
+"""The check that fails where drift would replace no node."""
 TAINT_CHECK = "old_provisioners_fenced"
 """The check that fails until the taints that an administrator sets on old Provisioners are there."""
 DRIFT_HOLD_CHECK = "drift_not_held_off"
@@ -74,7 +78,7 @@ def journey_steps(hop: RunbookHop, *, installed: InstallationFacts | None, choic
     placed_steps = [
         (stage, step) for stage in stages for step in _steps_of(stage, hop, installed=installed, choices=choices)
     ]
-    taints_provisioners = any(step.action == TAINTS for _, step in placed_steps)
+    taints_provisioners = any(step.action in (TAINTS, ROLLS) for _, step in placed_steps)
     has_hold = any(step.action == HOLD for _, step in placed_steps)
     holds = any(set(step.checks) & set(DRIFT_HOLD_CHECKS) for _, step in placed_steps)
     steps = [
@@ -165,7 +169,9 @@ def _crd_upgrade(
 ) -> Iterator[JourneyStep]:
     """Yields the upgrade of the CRDs: by helm, by their delivery, by karpdash itself, or outside."""
     release, manager = hop.path_hop.release, installed.crds_kept_by if installed else ""
-    failing = any(finding.id == CRDS_INSTALLED_CHECK and finding.status == "fail" for finding in hop.open_in(stage))
+    checked = next((finding.status for finding in hop.open_in(stage) if finding.id == CRDS_INSTALLED_CHECK), "")
+    drops = bool(hop.starts) and drops_versions(parse(hop.starts), parse(release))
+    failing = checked == "fail" or (not checked and drops)
     if failing and manager == HELM and _crds_by_helm(installed, choices):
         yield upgrade_step(
             UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(CRDS_INSTALLED_CHECK,)
@@ -179,7 +185,7 @@ def _crd_upgrade(
         yield _step(
             stage, "rollout", checks=(CRDS_INSTALLED_CHECK,), action=UPGRADE_CRDS, parameters=parameters, protects=True
         )
-    elif stage.checks:
+    elif stage.checks or failing:
         yield _step(
             stage, "outside", checks=(CRDS_INSTALLED_CHECK,), protects=True, commands=_diff_command(choices, CRD_CHART)
         )
@@ -293,8 +299,14 @@ def _done_by(
     """Returns who does the work and the id of karpdash's action, if any; None if no step is needed."""
     if finding.id == PAUSE_CHECK:
         return None  # the pauses that it requires are steps of their own, before changes that a delivery would revert
+    rolls = _rolls_nodes(hop, choices)
+    if finding.id == DRIFT_CHECK and rolls:
+        return None  # nodes are replaced without drift
     if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop.path_hop.name)):
-        return "rollout", action
+        if action != TAINTS or not rolls:
+            return "rollout", action
+        if finding.id != TAINT_CHECK or _own_nodes(finding, hop):
+            return "rollout", ROLLS
     if finding.status == "fail" and finding.id == DRIFT_HOLD_CHECK and choices.holds and _can_hold(finding, hop):
         return "rollout", HOLD
     if finding.severity == "info":
@@ -302,6 +314,18 @@ def _done_by(
     if finding.severity == "blocker" and finding.status != "manual":
         return "outside", ""
     return "person", ""
+
+
+def _rolls_nodes(hop: RunbookHop, choices: Choices) -> bool:
+    """Returns whether drift would replace none, and the author made no choice for that action, such as expiry."""
+    off = any(finding.id == DRIFT_CHECK and finding.status == "fail" for finding in hop.steps)
+    return off and TAINTS not in choices.parameters
+
+
+def _own_nodes(finding: Finding, hop: RunbookHop) -> bool:
+    """Returns whether each Provisioner of the finding owns nodes: rolling nodes taints no other."""
+    with_nodes = {row.name for other in hop.steps if other.id == "provisioners_hold_no_nodes" for row in other.evidence}
+    return finding.evidence_total == len(finding.evidence) and {row.name for row in finding.evidence} <= with_nodes
 
 
 def _can_hold(finding: Finding, hop: RunbookHop) -> bool:

@@ -148,6 +148,14 @@ def crd_set(running: Release, *, table: Table = RELEASES) -> CrdSet | None:
     return crds.find(row.crd_set(running)) if row else None
 
 
+def drops_versions(before: Release | None, after: Release | None, *, table: Table = RELEASES) -> bool:
+    """Whether a CRD that both releases ship serves a version in `before` that it does not serve in `after`: the CRDs of
+    `before` do not match the later controller. False where one of the two is not known."""
+    old, new = (crd_set(one, table=table) if one else None for one in (before, after))
+    coming = {crd.name: crd.served for crd in new.crds} if new else {}
+    return any(set(crd.served) - set(coming.get(crd.name, crd.served)) for crd in (old.crds if old else ()))
+
+
 def conversion_begins(before: Release, after: Release, *, table: Table = RELEASES) -> bool:
     """Whether the CRDs of `after` ask a conversion webhook and those of `before` ask none: only the later controller
     serves it. False where one of the two is not known."""

@@ -179,8 +179,19 @@ def _without_blockers(warnings: list[FindingGroup], *, release: str) -> NextStep
     upgrade = f"Upgrade to {release}, CRDs first" if release else "Nothing is left to do"
     if not warnings:
         return NextStep("Ready to upgrade", upgrade)
-    count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
-    return NextStep(f"Ready: review {count}", _counted_summary(warnings[0]), warnings[0].first.id, len(warnings) - 1)
+    failing, unchecked = warning_counts(warnings)
+    count = "1 warning" if failing == 1 else f"{failing} warnings"
+    possible = "1 possible warning" if unchecked == 1 else f"{unchecked} possible warnings"
+    more = f"; {unchecked} more unchecked" if unchecked else ""
+    safe = f"Ready: review {count}{more}" if failing else f"Ready: {possible} unchecked"
+    return NextStep(safe, _counted_summary(warnings[0]), warnings[0].first.id, len(warnings) - 1)
+
+
+def warning_counts(warnings: Iterable[FindingGroup]) -> tuple[int, int]:
+    """Returns how many warnings fail, as the tally counts them, and how many could not be checked."""
+    findings = [finding for group in warnings for finding in group.findings if finding.severity == "warning"]
+    failing = sum(finding.status == "fail" for finding in findings)
+    return failing, len(findings) - failing
 
 
 def _counted_summary(group: FindingGroup) -> str:

@@ -34,8 +34,8 @@ KINDS: dict[str, str] = {
     "wait": "time",
 }
 WAITS: dict[str, str] = {
-    "planning": _("the plan of this step is being prepared"),
-    "rollout": _("its rollout is in progress"),
+    "planning": _("the plan of this step, which is being prepared"),
+    "rollout": _("its rollout, which is in progress"),
     "scan": _("a scan that shows it"),
     "time": _("the time to pass"),
     "closed": _("the policy to allow changes: a freeze or a change window"),
@@ -151,8 +151,8 @@ def hold_word(code: str) -> str:
 
 @register.filter
 def journey_cause(code: str) -> str:
-    """Returns why a journey stopped or a step ended; the code in words if it has no sentence."""
-    return CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)
+    """Returns why a journey stopped or a step ended, without a full stop; the code in words if it has no sentence."""
+    return (CAUSES.get(code) or wording.CAUSES.get(code) or wording.code_text(code)).rstrip(".")
 
 
 @register.filter

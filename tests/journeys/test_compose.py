@@ -8,7 +8,14 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.cli import plan as cli_plan
 from migrations_app.cli.sources import scan_source
-from migrations_app.journeys.compose import DRIFT_HOLD_CHECK, Choices, journey_steps, settled_by_upgrade
+from migrations_app.journeys.compose import (
+    DRIFT_CHECK,
+    DRIFT_HOLD_CHECK,
+    TAINT_CHECK,
+    Choices,
+    journey_steps,
+    settled_by_upgrade,
+)
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.report import Report
@@ -85,7 +92,7 @@ def test_the_halfway_cluster_from_its_first_step_to_its_last():
         ("person", "resources", False),
         ("rollout", "rename_markers", True),
         ("person", "rollout", False),
-        ("rollout", "taint_and_drift", True),
+        ("rollout", "roll_nodes", True),
         ("rollout", "remove_legacy", True),
         ("outside", "crds", True),
         ("outside", "controller", True),
@@ -116,6 +123,21 @@ def test_crds_are_brought_by_karpdash_unless_a_delivery_keeps_them():
     ours = [one for one in steps("beta_037") if one.action == "upgrade_crds"]
     assert [(one.parameters, one.checks) for one in ours] == [({"release": "1.0.14"}, ("hop_crds_installed",))]
     assert [one.action for one in steps("halfway_032") if one.checks == ("hop_crds_installed",)] == [""]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_crds_that_end_a_version_are_brought_with_their_release(name):
+    """Those of 1.0 serve what those of 1.1 serve, so that their check passes; beside 1.1 they fail another one."""
+    for place, hop in enumerate(hops(name)):
+        if hop.path_hop.name == "1.1+":
+            found = [one for one in steps(name, place) if one.checks == ("hop_crds_installed",)]
+            assert [(one.protects, one.kind) for one in found] in ([(True, "rollout")], [(True, "outside")])
+
+
+def test_crds_that_stay_as_they_are_take_no_step():
+    (hop,) = (one for one in hops("old_settings") if one.path_hop.name == "0.33+")
+    found = journey_steps(hop, installed=report("old_settings").cluster.installed, choices=NO_CHOICES)
+    assert [one for one in found if "hop_crds_installed" in one.checks] == []
 
 
 def test_choices_of_the_author_are_kept():
@@ -170,10 +192,58 @@ def test_several_hops_take_several_charts():
 
 def test_nobody_fences_by_hand_what_karpdash_taints():
     every = [steps(name, place) for name in NAMES for place in range(len(hops(name)))]
-    tainting = [found for found in every if any(one.action == "taint_and_drift" for one in found)]
+    tainting = [found for found in every if any(one.action in ("taint_and_drift", "roll_nodes") for one in found)]
     assert tainting
     by_hand = [one for found in tainting for one in found if (one.kind, one.phase) == ("person", "rollout")]
     assert [one.title for one in by_hand if not one.checks and not one.release and "Provisioners" in one.title] == []
+
+
+def of_hop(hop: RunbookHop, choices: Choices = NO_CHOICES) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Kind, action and checks of the steps that replace nodes before the upgrade."""
+    found = journey_steps(hop, installed=None, choices=choices)
+    return [(one.kind, one.action, one.checks) for one in found if one.phase == "rollout" and one.checks]
+
+
+def with_findings(hop: RunbookHop, *findings: Finding) -> RunbookHop:
+    """The hop with these in place of its own, in the stage that replaces nodes."""
+    names = tuple(one.id for one in findings)
+    steps_left = tuple(one for one in hop.steps if one.id not in names)
+    stages = tuple(
+        msgspec.structs.replace(one, checks=tuple(dict.fromkeys((*one.checks, *names))))
+        if (one.part, one.phase) == ("before", "rollout") and one.checks
+        else one
+        for one in hop.stages
+    )
+    return msgspec.structs.replace(hop, stages=stages, steps=(*steps_left, *findings))
+
+
+def test_where_drift_replaces_nothing_nodes_are_rolled():
+    """Without its gate a plan of taint_and_drift is refused each time, so such a step could never be done."""
+    hop = next(one for one in hops("halfway_032") if one.path_hop.name == "0.33+")
+    drift = next(one for one in hop.steps if one.id == DRIFT_CHECK)
+    moved = ("nodes_owned_by_nodeclaims", "legacy_machines_gone", "provisioners_hold_no_nodes")
+    assert drift.status == "fail"
+    assert ("rollout", "roll_nodes", moved) in of_hop(hop)
+    assert DRIFT_CHECK not in {check for _, _, checks in of_hop(hop) for check in checks}
+    on = with_findings(hop, msgspec.structs.replace(drift, status="pass", evidence=()))
+    assert ("rollout", "taint_and_drift", moved) in of_hop(on)
+    expiry = NO_CHOICES._replace(parameters={"taint_and_drift": {"by": "expiry"}})
+    assert ("rollout", "taint_and_drift", moved) in of_hop(hop, expiry)
+
+
+@pytest.mark.parametrize(("names", "rolled"), [(("default",), True), (("default", "empty"), False)])
+def test_a_provisioner_without_nodes_is_not_fenced_by_rolling_those_of_others(names, rolled):
+    hop = next(one for one in hops("halfway_032") if one.path_hop.name == "0.33+")
+    owner = next(one for one in hop.steps if one.id == "provisioners_hold_no_nodes")
+    row = owner.evidence[0]
+    owning = msgspec.structs.replace(owner, evidence=(msgspec.structs.replace(row, name="default"),))
+    rows = tuple(msgspec.structs.replace(row, name=name) for name in names)
+    open_one = msgspec.structs.replace(
+        owner, id=TAINT_CHECK, severity="warning", evidence=rows, evidence_total=len(rows)
+    )
+    found = of_hop(with_findings(hop, owning, open_one))
+    (step,) = (one for one in found if TAINT_CHECK in one[2])
+    assert step[:2] == (("rollout", "roll_nodes") if rolled else ("person", ""))
 
 
 def _with(check: str) -> list[tuple[str, int]]:

@@ -232,3 +232,11 @@ def test_gate_defaults() -> None:
         False,
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ends"),
+    [("1.0.14", "1.1.10", True), ("0.37.8", "1.0.14", False), ("0.37.1", "0.37.8", False), ("1.1.10", "9.9.9", False)],
+)
+def test_a_release_ends_a_version_that_the_crds_before_it_serve(before, after, ends):
+    assert releases.drops_versions(release(before), release(after)) is ends

@@ -61,7 +61,15 @@ def test_warnings_are_weighed_and_infos_are_not() -> None:
         finding("aws", "unknown", severity="warning", reason=AWS_NOT_ASKED, phase="workloads"),
         finding("note", "fail", severity="info"),
     )
-    assert told(*asked) == NextStep("Ready: review 2 warnings", "Summary of care", "care", 1)
+    assert told(*asked) == NextStep("Ready: review 1 warning; 1 more unchecked", "Summary of care", "care", 1)
+
+
+def test_what_could_not_be_checked_is_not_called_a_warning() -> None:
+    unread_two = (unread("one", severity="warning"), unread("two", severity="warning"))
+    assert told(*unread_two).safe == "Ready: 2 possible warnings unchecked"
+    assert told(unread_two[0]).safe == "Ready: 1 possible warning unchecked"
+    failing = (finding("care", "fail", severity="warning"), finding("heed", "fail", severity="warning"))
+    assert told(*failing, *unread_two).safe == "Ready: review 2 warnings; 2 more unchecked"
 
 
 def test_nothing_in_the_way() -> None:

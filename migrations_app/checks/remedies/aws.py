@@ -1,13 +1,16 @@
 """Remedies in AWS with the cluster's real names, and the results for parts of AWS that were not read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from migrations_app.checks.base import Reason, Remedy, Unknown
+from migrations_app.checks.base import CheckContext, Reason, Remedy, Unknown
 from migrations_app.checks.changes import AwsCall, Change, PersonTask, group
+from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render.terraform import with_apply
+from migrations_app.checks.shell import word
+from migrations_app.inventory.aws_facts.permissions import controller_role
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
@@ -59,3 +62,18 @@ def upgrade_control_plane(name: str, steps: Sequence[tuple[str, str]]) -> Change
         steps_of_control_plane.append(read_command("aws", "eks", "wait", "cluster-active", "--name", name))
     note = "One minor at a time; after each its node groups and add-ons, and look that all is well"
     return group(*steps_of_control_plane, notes=(note,))
+
+
+def policy_check_remedy(case: CheckContext) -> Iterator[Remedy]:
+    """How to have karpdash check the policies instead of confirming them by hand."""
+    policy = "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION --query PolicyVersion.Document"
+    arn = controller_role(case.inventory)
+    role = word(arn.rpartition("/")[2]) if arn else "CONTROLLER_ROLE"
+    task = PersonTask(
+        what=f"save the policies of the controller's role: {policy} > policy.json",
+        why=f"which policies {arn} has was not read" if arn else "which role that is, and its policies, were not read",
+        where=f"aws iam list-attached-role-policies --role-name {role}",
+        aws=True,
+    )
+    judge_it = read_command("karpdash", "iam", "--policy", "policy.json", "--to", str(case.hop.release))
+    yield in_aws(group(task, judge_it, notes=("With the documents of its policies the answer is exact, without AWS",)))

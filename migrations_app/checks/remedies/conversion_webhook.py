@@ -14,7 +14,7 @@ from migrations_app.checks.remedies.commands import (
 )
 from migrations_app.checks.remedies.crd_upgrade import crd_target
 from migrations_app.checks.remedies.observations import read_command
-from migrations_app.checks.shell import no_option, pointer, words
+from migrations_app.checks.shell import no_option, pointer, word
 from migrations_app.checks.shell import note as remark
 from migrations_app.inventory.facts.controller import CRD_CHART, installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import (
@@ -102,7 +102,7 @@ def diagnosis(case: CheckContext, evidence: Sequence[Evidence], *, real: Service
     if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
         return ()
     if codes == {CALLED_ALREADY}:
-        return _restart_remedies(case, ("kubectl", "-n", real.namespace))
+        return _restart_remedies(case, namespace=real.namespace)
     return (look_behind(real),)
 
 
@@ -123,12 +123,12 @@ def who_converts(crds: Sequence[str]) -> Remedy:
     return in_cluster(group(*looks, listens, notes=(note,)))
 
 
-def _restart_remedies(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:
+def _restart_remedies(case: CheckContext, *, namespace: str) -> tuple[Remedy, ...]:
     """Commands that restart the controller; no patch can say that, because the patch would contain the time."""
     reason = "the right Service is called and refuses; at its start the controller writes its certificate into the CRDs"
     task = PersonTask(what="restart the controller", why=reason)
     names = [workload.name for workload in case.inventory.controller.items]
-    lines = (words((*home, "rollout", "restart", "deployment", no_option(name))) for name in names)
+    lines = (f"kubectl -n {word(namespace)} rollout restart deployment {word(name)}" for name in names)
     return tuple(Remedy(how="kubectl", text=f"{remark(reason)}\n{line}", change=task) for line in lines)
 
 

@@ -1,17 +1,19 @@
 """The decisions that wait for people in a campaign: plans to approve, plans that differ, and steps to confirm."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
 
 import msgspec
+from django.db.models import QuerySet
 from msgspec import Meta
 
 from migrations_app.actions.plan import Plan
 from migrations_app.journeys.evidence import CheckSeen, StepEvidence
 from migrations_app.journeys.outline import PlanDifference
+from migrations_app.journeys.states import CURRENT
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
@@ -47,15 +49,57 @@ class WaitingDecision:
     doubts: Annotated[dict[str, str], Meta(description="Steps of the plan that are accepted one by one, with why.")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingWork:
+    """An upgrade that waits for a person who has nothing to decide here: for work with another tool, or because it
+    stopped. `code` says why.
+    """
+
+    cluster: str
+    journey: uuid.UUID
+    title: str
+    code: str
+    stopped: bool
+
+
 def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
     """All decisions that wait for a person, for the clusters that the caller may see, by wave; at most
     MAX_ON_A_PAGE.
     """
+    decisions = (decision for member in _open_members(campaign_id) for decision in _of(member))
+    return tuple(islice(decisions, MAX_ON_A_PAGE))
+
+
+def work_in(campaign_id: uuid.UUID, *, decided_here: Collection[uuid.UUID]) -> tuple[WaitingWork, ...]:
+    """The other upgrades that wait for a person, by wave, without the journeys of `decided_here`; at most
+    MAX_ON_A_PAGE.
+    """
+    members = _open_members(campaign_id).filter(journey__needs_person=True).exclude(journey__in=decided_here)
+    return tuple(
+        _work(member.cluster_name, journey)
+        for member in members[:MAX_ON_A_PAGE]
+        if (journey := member.journey) is not None
+    )
+
+
+def _work(cluster: str, journey: Journey) -> WaitingWork:
+    row = journey.steps.filter(state__in=CURRENT).first()
+    stopped = journey.state == "paused"
+    return WaitingWork(
+        cluster=cluster,
+        journey=journey.pk,
+        title=str(row.definition.get("title", "")) if row else "",
+        code=journey.cause_code if stopped else journey.wait_code,
+        stopped=stopped,
+    )
+
+
+def _open_members(campaign_id: uuid.UUID) -> QuerySet[CampaignMember]:
+    """The members with an upgrade in progress that the caller may see, by wave."""
     members = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, journey__isnull=False)
     open_members = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
     rows = open_members.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
-    decisions = (decision for member in rows.defer("shown", "journey__plan") for decision in _of(member))
-    return tuple(islice(decisions, MAX_ON_A_PAGE))
+    return rows.defer("shown", "journey__plan")
 
 
 def _of(member: CampaignMember) -> Iterator[WaitingDecision]:

@@ -2,7 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import msgspec
@@ -117,6 +117,12 @@ class StepRow:
     preview: StepRollout | None
     work: StepRollout | None
     rollback: StepRollout | None
+
+    @property
+    def waits_until(self) -> datetime | None:
+        """When a step that only waits is over; None for others, and before it began."""
+        waiting = self.definition.kind == "wait" and self.state == "running"
+        return self.since + timedelta(seconds=self.definition.seconds) if waiting and self.since else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

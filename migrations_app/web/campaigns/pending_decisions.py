@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from migrations_app.access import Person, may_resolve, may_start
 from migrations_app.errors import KarpdashError
 from migrations_app.queries.campaigns.campaigns import campaign_row
-from migrations_app.queries.campaigns.pending_decisions import waiting_in
+from migrations_app.queries.campaigns.pending_decisions import waiting_in, work_in
 from migrations_app.tasks import enqueue_campaign, enqueue_journey
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
@@ -47,6 +47,7 @@ def _page(
         "section": "rollouts",
         "row": row,
         "every": decisions,
+        "work": work_in(campaign_id, decided_here={decision.journey for decision in decisions}),
         "plans": [decision for decision in decisions if decision.kind == "plan"],
         "others": [decision for decision in decisions if decision.kind != "plan"],
         "may": _may(person_of(request)),

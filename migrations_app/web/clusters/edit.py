@@ -1,6 +1,7 @@
 """Form views that change one cluster: scan it, edit it, remove it, label it."""
 
 import uuid
+from contextlib import suppress
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -24,7 +25,8 @@ from migrations_app.web.forms import ChangeForm, RemoveForm
 @require_right("add_scan")
 @require_POST
 def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Enqueues a scan unless one is already active; with a `check` in the form, only of what that check reads."""
+    """Enqueues a scan unless one is already active; with a `check` in the form, only of what that check reads. With a
+    `journey` in the form, leads back to that page."""
     check = request.POST.get("check", "")
     try:
         # An open page may be older than this release and name a removed check: then everything is read.
@@ -32,6 +34,8 @@ def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
             messages.info(request, _("A scan of this cluster was already under way."))
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
+    with suppress(ValueError):
+        return redirect("journey", uuid.UUID(request.POST.get("journey", "")))
     return redirect("cluster", cluster_id)
 
 

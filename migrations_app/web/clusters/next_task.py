@@ -9,7 +9,7 @@ from migrations_app.checks.base import Finding, Remedy
 from migrations_app.queries.campaigns.campaign_hold import CampaignHold
 from migrations_app.queries.clusters.detail import ClusterHead
 from migrations_app.queries.rollouts.active import ActiveRollout
-from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
+from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step, warning_counts
 from migrations_app.readiness.report import Report, Verdict
 from migrations_app.readiness.runbook.runbook import runbook
 from migrations_app.readiness.runbook.work_order import (
@@ -262,11 +262,7 @@ def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextTask:
         return NextTask(
             headline=_("On target version") if hop.verdict == "done" else _("Upgraded; migration in progress")
         )
-    ready = (
-        _("Ready: review {warnings}").format(warnings=_count_of(len(warnings), "warning"))
-        if warnings
-        else _("Ready to upgrade")
-    )
+    ready = _ready(warnings)
     if first := _fixed_before(hop, warnings):
         fix = _fix(first[0], ready, of=len(first))
         before = _("Fix it before the upgrade to {release}, or waive it.").format(release=hop.release)
@@ -277,6 +273,17 @@ def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextTask:
         why=_("Then upgrade the controller. The runbook has every step in order, with its rollback."),
         upgrades=True,
     )
+
+
+def _ready(warnings: list[FindingGroup]) -> str:
+    """Returns the headline of a hop without open blockers, with the numbers of the tally below it."""
+    failing, unchecked = warning_counts(warnings)
+    if not warnings:
+        return _("Ready to upgrade")
+    if not failing:
+        return _("Ready: {possible} unchecked").format(possible=_count_of(unchecked, "possible warning"))
+    ready = _("Ready: review {warnings}").format(warnings=_count_of(failing, "warning"))
+    return ready + (_("; {count} more unchecked").format(count=unchecked) if unchecked else "")
 
 
 def _fixed_before(hop: Hop, warnings: list[FindingGroup]) -> list[FindingGroup]:

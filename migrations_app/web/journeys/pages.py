@@ -92,10 +92,14 @@ def page_of_journey(
     detail, person = journey_detail(journey_id), person_of(request)
     forms = presenter.forms_of(detail, person)
     chosen = presenter.rollback_target(detail, _step_to_roll_back_to(request), forms=forms)
+    step_forms = presenter.step_forms(detail, person)
+    offered = any(why is not None for why in (*forms.values(), *step_forms.values()))
     context = _live(detail) | {
         "section": "rollouts",
         "may": forms,
-        "step_may": presenter.step_forms(detail, person),
+        "step_may": step_forms,
+        "acts": offered or detail.approvals,
+        "may_scan": presenter.waits_for_scan(detail) and request.user.has_perm("migrations_app.add_scan"),
         "typed": presenter.must_type_name(detail),
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": presenter.is_polled(detail),

@@ -68,6 +68,15 @@ def step_forms(detail: JourneyDetail, person: Person) -> JourneyForms:
     }
 
 
+def waits_for_scan(detail: JourneyDetail) -> bool:
+    """Whether the current step is done by people or other tools, and a scan can show that it is."""
+    step = detail.current
+    if step is None or step.state != "running" or detail.row.state != "running":
+        return False
+    what = step.definition
+    return what.kind in ("outside", "person") and bool(what.checks or what.release)
+
+
 def rollback_target(detail: JourneyDetail, step_id: str, *, forms: JourneyForms) -> StepRow | None:
     """Returns the step that the user chose to roll the journey back to; None without a choice, or if a rollback is not
     offered.

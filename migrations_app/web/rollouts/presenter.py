@@ -99,7 +99,7 @@ def effect(row: RolloutRow, plan: Plan | None) -> str:
         return row.title
     forecast = plan.forecast
     changes = sum(step.change is not None for step in plan.steps)
-    counts = _Left(count=changes, steps=len(plan.steps))
+    counts = _Left(count=changes, objects=changes, steps=len(plan.steps))
     counts |= {name: n for name in ("nodes", "pods") if (n := getattr(forecast, name)) is not None}
     return action.button.format_map(counts)
 

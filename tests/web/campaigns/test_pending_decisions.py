@@ -207,3 +207,30 @@ def test_what_was_not_shown_before_is_accepted_by_an_operator(client, row, opera
     sent(client, row, list(keys_in(told)), note=SAID)
     journey.refresh_from_db()
     assert (journey.state, journey.steps.get(place=1).accepted) == ("running", True)
+
+
+def test_work_that_is_not_decided_here_is_named_with_its_upgrade(client, row, operator):
+    """The board says that these clusters need a person, so the list of what waits for people names them as well."""
+    outside = waits(operator, "blue", at=2, wait_code="work_outside", needs_person=True)
+    to_confirm(operator, "green")
+    client.force_login(operator)
+    told = page(client, row)
+    assert told.count(reverse("journey", args=[outside.pk])) == 1
+    assert "Upgrade the controller to 1.0.14" in told
+    assert "Waits for the work to be done with your own tool" in told
+    assert ("Nothing waits for a person." in told, len(keys_in(told))) == (False, 1)
+
+
+def test_an_upgrade_that_stopped_is_named_with_its_cause(client, row, operator):
+    journey = waits(operator, "blue", cause_code="audit_blocked", needs_person=True)
+    type(journey).objects.filter(pk=journey.pk).update(state="paused")
+    client.force_login(operator)
+    told = page(client, row)
+    assert reverse("journey", args=[journey.pk]) in told
+    assert ("Nothing waits for a person." in told, keys_in(told)) == (False, {})
+
+
+def test_an_upgrade_that_needs_nobody_is_not_named(client, row, operator):
+    waits(operator, "blue", at=3, wait_code="time")
+    client.force_login(operator)
+    assert "Nothing waits for a person." in page(client, row)

@@ -174,7 +174,12 @@ def test_what_is_ready_is_upgraded_once_no_warning_has_to_be_fixed_before():
     rest = a_finding("rest", severity="warning", phase="cleanup")
     unread = a_finding("unread", severity="warning", phase="crds", status="unknown")
     warned = next_of(a_report(checks=[rest, unread]))
-    assert (warned.headline, warned.title, warned.upgrades) == ("Ready: review 2 warnings", upgrade, True)
+    assert (warned.headline, warned.title, warned.upgrades) == (
+        "Ready: review 1 warning; 1 more unchecked",
+        upgrade,
+        True,
+    )
+    assert next_of(a_report(checks=[unread])).headline == "Ready: 1 possible warning unchecked"
     change = ObjectLabels(target=ChangeTarget("CustomResourceDefinition", "x", resource="crds"), given={"a": "b"})
     unowned = a_finding(
         "unowned", severity="warning", phase="crds", summary="CRDs of nobody", why="Helm refuses.",

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
+from migrations_app.templatetags.journey_tags import WAITS
 from tests.builders.journeys import a_journey
 from tests.builders.rollouts import a_rollout, entitled
 from tests.builders.rows import a_cluster, a_report, a_snapshot
@@ -312,3 +313,55 @@ def test_a_start_that_nobody_confirmed_changes_nothing(client, shop, ada):
     row.refresh_from_db()
     assert (answer.status_code, row.state) == (400, "approved")
     assert "confirm that the change begins now" in text(answer)
+
+
+def test_a_step_that_waits_says_when_it_is_over(client, shop, ada):
+    row = a_journey(shop, state="running", author=ada, at=3, wait_code="time")
+    page = shown(client, row)
+    assert "Time: 10 min" in page
+    assert "It is over <time" in page
+    assert "in 10 minutes" in page
+
+
+def test_what_has_to_be_true_afterwards_is_not_said_to_be_true(client, shop, ada):
+    assert "Has to be true afterwards:" in shown(client, a_journey(shop, author=ada))
+
+
+@pytest.mark.parametrize(("at", "offered"), [(0, True), (1, False), (2, True), (3, False)])
+def test_work_of_others_is_shown_by_a_scan_that_is_asked_for_here(client, shop, ada, at, offered):
+    entitled(ada, "add_scan")
+    row = a_journey(shop, state="running", author=ada, at=at)
+    assert ("Scan now" in shown(client, row)) is offered
+
+
+def test_who_may_not_scan_is_offered_none(client, shop, ada):
+    assert "Scan now" not in shown(client, a_journey(shop, state="running", author=ada, at=2))
+
+
+def test_a_scan_that_was_asked_for_on_the_page_leads_back_to_it(client, shop, ada):
+    entitled(ada, "add_scan")
+    row = a_journey(shop, state="running", author=ada, at=2)
+    page = reverse("journey", args=[row.pk])
+    scan = reverse("cluster-scan", args=[shop.pk])
+    assert client.post(scan, {"journey": str(row.pk)}).url == page
+    assert client.post(scan, {"journey": "//evil.example"}).url == reverse("cluster", args=[shop.pk])
+
+
+def test_a_journey_that_is_done_leads_to_what_comes_next_and_offers_no_empty_box(client, shop, ada):
+    page = shown(client, a_journey(shop, state="succeeded", author=ada))
+    link = f'<a href="{reverse("cluster", args=[shop.pk])}">What the next upgrade needs</a>'
+    assert (link in page, 'id="acts-title"' in page) == (True, False)
+    assert 'id="acts-title"' in shown(client, a_journey(a_cluster("other"), author=ada))
+
+
+@pytest.mark.parametrize("code", sorted(WAITS))
+def test_what_is_waited_for_is_a_thing_and_no_sentence(code):
+    """Pages write "waits for" before it."""
+    words = WAITS[code].partition(",")[0].partition(":")[0].split()
+    assert words[0] in ("the", "its", "a", "another")
+    assert not {"is", "are", "has"} & set(words)
+
+
+def test_a_cause_ends_with_one_full_stop(client, shop, ada):
+    page = shown(client, a_journey(shop, state="expired", author=ada, cause_code="withdrawn"))
+    assert ("It was withdrawn." in page, "withdrawn.." in page) == (True, False)

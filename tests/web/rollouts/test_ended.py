@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.models.rollout import Attempt
-from tests.builders.rollouts import a_line, a_rollout
+from tests.builders.rollouts import a_line, a_rollout, remove
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -37,3 +37,9 @@ def test_a_request_of_any_other_outcome_may_have_changed_the_cluster(ada, shop, 
     a_line(row, verb="helm", outcome=outcome)
     said = text(ada.get(f"/rollouts/{row.pk}/"))
     assert (GOES_ON in said, UNCHANGED in said) == (True, False)
+
+
+def test_a_deletion_of_all_that_is_left_is_not_called_one_of_some_objects(ada, shop):
+    row = a_rollout(shop, remove(), action="remove_legacy", state="succeeded", author=ada.user)
+    said = text(ada.get(f"/rollouts/{row.pk}/"))
+    assert ("Delete 1 legacy alpha objects" in said, "Delete some" in said) == (True, False)

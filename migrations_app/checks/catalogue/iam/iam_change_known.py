@@ -12,10 +12,7 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.changes import PersonTask, group
-from migrations_app.checks.remedies.aws import POLICIES, could_not_read
-from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.remedies.aws import POLICIES, could_not_read, policy_check_remedy
 from migrations_app.checks.shared.iam_gaps import new_actions
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
@@ -52,27 +49,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not actions:
         yield NotApplicable("the upgrade needs no new action")
     elif roles == NOT_ASKED:
-        named = ", ".join(actions)
-        yield ManualCheck(
-            f"{case.hop.release} asks for {named}, which {case.hop.start} does not: hand the controller's policies "
-            "in, give access to AWS, or look and record it as a waiver of this check for this upgrade",
-            tuple(policy_check_remedy(case)),
-        )
+        yield ManualCheck(_task(case, actions), tuple(policy_check_remedy(case)))
     elif isinstance(roles, Unseen):
         yield could_not_read(POLICIES, roles)
 
 
-def policy_check_remedy(case: CheckContext) -> Iterator[Remedy]:
-    """How to have karpdash check the policies instead of confirming them by hand."""
-    policy = "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION --query PolicyVersion.Document"
-    task = PersonTask(
-        what=f"save the policies of the controller's role: {policy} > policy.json",
-        why="which role that is, and which policies it has, was not read",
-        where="aws iam list-attached-role-policies --role-name CONTROLLER_ROLE",
-        aws=True,
+def _task(case: CheckContext, actions: tuple[str, ...]) -> str:
+    """What to do comes first: pages and lists shorten long texts."""
+    count = f"{len(actions)} new IAM permission{'s' if len(actions) > 1 else ''}"
+    return (
+        f"{count} may not be granted: give karpdash the controller's policies or access to AWS, or verify them and "
+        f"waive this check for this upgrade; {case.hop.release} asks for {', '.join(actions)}, which {case.hop.start} "
+        "does not"
     )
-    judge_it = read_command("karpdash", "iam", "--policy", "policy.json", "--to", str(case.hop.release))
-    yield in_aws(group(task, judge_it, notes=("With the documents of its policies the answer is exact, without AWS",)))
 
 
 @check.advise

@@ -262,3 +262,11 @@ def test_where_the_right_service_is_called_a_person_looks_behind_it():
         "kubectl -n kube-system describe service karpenter",
         "kubectl -n kube-system describe pods -l app.kubernetes.io/name=karpenter",
     ]
+
+
+def test_where_the_right_service_refuses_the_controller_is_restarted():
+    case = case_at("1.0", a_cluster(namespace="karpenter"))
+    part = Seen((), "karpenter.sh/v1beta1", other_version=OtherVersion("karpenter.sh/v1", "conversion_failed", "x509"))
+    case = replace(case, inventory=replace(case.inventory, nodepools=part))
+    (only,) = check.remedies(case, check.ask(case))
+    assert only.text.splitlines()[1:] == ["kubectl -n karpenter rollout restart deployment karpenter"]
