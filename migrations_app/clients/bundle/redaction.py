@@ -132,10 +132,19 @@ def _container(container: JsonMap) -> JsonMap:
         result["resources"] = {name: _inner(resources, name) for name in ("requests", "limits") if name in resources}
     if "karpenter" not in str(container.get("image")):
         return result
-    args = container.get("args")
+    args, sources = container.get("args"), container.get("envFrom")
     if isinstance(args, list):
         result["args"] = list(_arguments(args))
-    return result | {"env": kept_env(container.get("env"))}
+    if isinstance(sources, list):
+        result["envFrom"] = [{} for _ in sources]
+    return result | {"env": _variables(container.get("env"))}
+
+
+def _variables(env: Any) -> list[JsonMap]:  # noqa: ANN401 - plain JSON
+    """The variables without secrets, and which of them take their value from another object."""
+    entries = [entry for entry in env if isinstance(entry, dict)] if isinstance(env, list) else []
+    referred = [entry.get("name") for entry in entries if entry.get("valueFrom") is not None]
+    return [row | {"valueFrom": {}} if row["name"] in referred else row for row in kept_env(env)]
 
 
 def _arguments(args: list[Any]) -> Iterator[Any]:
@@ -317,9 +326,12 @@ def _argo_application(doc: JsonMap, raw: bytes) -> JsonMap | None:
 
 
 def _argo_status(status: JsonMap) -> JsonMap:
-    """Sync and health status only; the rest repeats every manifest that the Application delivers."""
+    """Sync and health status, and the names of the objects that it delivers; the rest repeats their manifests."""
     statuses = {key: _inner(status, key).get("status") for key in ("sync", "health") if key in status}
-    return {key: {"status": value} for key, value in statuses.items()}
+    kept: JsonMap = {key: {"status": value} for key, value in statuses.items()}
+    if isinstance(status.get("resources"), list):
+        kept["resources"] = [{"name": row.get("name")} for row in status["resources"] if isinstance(row, dict)]
+    return kept
 
 
 def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON

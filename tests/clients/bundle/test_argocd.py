@@ -35,3 +35,14 @@ def test_parameters_in_no_known_form_stay_as_a_mark(given: Any, left: Any) -> No
     kept = redacted(doc("argoproj.io/v1alpha1", "Application", "karpenter", spec=spec), "applications")
     assert kept is not None
     assert kept["spec"]["source"]["helm"] == {"parameters": left}
+
+
+def test_the_names_of_what_an_application_delivers_stay() -> None:
+    """Without them, one that brings only node pools speaks for the controller whose name it has."""
+    rows = [{"kind": "NodePool", "name": "web", "health": {"message": CANARY}}, CANARY]
+    status = {"sync": {"status": "Synced"}, "resources": rows, "operationState": CANARY}
+    application = doc("argoproj.io/v1alpha1", "Application", "karpenter", spec={}, status=status)
+    assert redacted(application, "applications")["status"] == {
+        "sync": {"status": "Synced"},
+        "resources": [{"name": "web"}],
+    }

@@ -245,6 +245,17 @@ def test_no_canary_leaves_in_a_bundle(plural: str, document: Doc) -> None:
     assert base64.b64encode(CANARY.encode()) not in kept
 
 
+def test_that_variables_come_from_elsewhere_stays_known() -> None:
+    """Without it, a setting in a Secret reads as one that nobody gives."""
+    env = [{"name": "CLUSTER_NAME", "valueFrom": {"configMapKeyRef": {"name": CANARY}}}, {"name": "INTERRUPTION_QUEUE"}]
+    source = {"secretRef": {"name": CANARY}}
+    own = {"name": "controller", "image": "x.test/karpenter/controller:1.0.8", "env": env, "envFrom": [source, source]}
+    workload = doc("apps/v1", "Deployment", "karpenter", spec={"template": {"spec": {"containers": [own]}}})
+    (container,) = redacted(workload, "deployments")["spec"]["template"]["spec"]["containers"]
+    assert container["env"] == [{"name": "CLUSTER_NAME", "valueFrom": {}}, {"name": "INTERRUPTION_QUEUE"}]
+    assert container["envFrom"] == [{}, {}]
+
+
 def test_a_release_leaves_without_its_secrets() -> None:
     config = {"settings": {"clusterName": "prod", "dbPassword": CANARY}, "other": CANARY}
     body = secret(
