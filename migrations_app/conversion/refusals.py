@@ -145,9 +145,13 @@ def refusals(body: Mapping[str, Any]) -> Iterator[CrdRefusal]:
             yield from _beta_pool_refusals(spec.get("template") or {})
 
 
+def is_filled_in(value: str) -> bool:
+    """True for a value that envsubst or a template fills in before the object is applied."""
+    return "${" in value or "{{" in value
+
+
 def _fits(pattern: re.Pattern[str], value: str) -> bool:
-    """True also for a value that envsubst or a template fills in before the object is applied."""
-    return "${" in value or pattern.fullmatch(value) is not None
+    return is_filled_in(value) or pattern.fullmatch(value) is not None
 
 
 def _term_refusals(terms: list[dict[str, Any]], name: str, *, is_v1: bool) -> Iterator[CrdRefusal]:
@@ -219,7 +223,7 @@ def budget_refusals(budgets: list[dict[str, Any]]) -> Iterator[CrdRefusal]:
         nodes, schedule, duration = (budget.get(name) for name in ("nodes", "schedule", "duration"))
         if nodes is not None and not _fits(_NODES, nodes):
             yield CrdRefusal(REFUSED, (*at, "nodes"), f"{shown(nodes)} is neither a number nor 0% to 100%")
-        if schedule is not None and "${" not in schedule and not _SCHEDULE.search(schedule):
+        if schedule is not None and not is_filled_in(schedule) and not _SCHEDULE.search(schedule):
             yield CrdRefusal(
                 REFUSED, (*at, "schedule"), f"{shown(schedule)} is no schedule such as @daily or 0 9 * * 1"
             )
@@ -318,6 +322,8 @@ def values_refusal(requirement: Mapping[str, Any]) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """True for digits that the rule of the CRD reads as an integer of 64 bits."""
+    """True for digits that the rule of the CRD reads as an integer of 64 bits, and for what is filled in."""
+    if is_filled_in(text):
+        return True
     digits = text.lstrip("0") or "0"
     return text.isascii() and text.isdigit() and len(digits) <= len(str(_MAX_INTEGER)) and int(digits) <= _MAX_INTEGER

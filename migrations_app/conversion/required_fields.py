@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from migrations_app.conversion.findings import FieldPath, FindingCollector
-from migrations_app.conversion.refusals import REFUSED, CrdRefusal, budget_refusals, identity_refusals
+from migrations_app.conversion.refusals import REFUSED, CrdRefusal, budget_refusals, identity_refusals, is_filled_in
 from migrations_app.conversion.schema import shown
 from migrations_app.karpenter.versions import Release, minor_order
 
@@ -137,7 +137,7 @@ def _no_texts(row: Mapping[str, Any], at: FieldPath) -> Iterator[CrdRefusal]:
 def _reasons(listed: Any, at: FieldPath, *, release: Release | None) -> Iterator[CrdRefusal]:  # noqa: ANN401 - any JSON
     texts = [reason for reason in listed if isinstance(reason, str)] if isinstance(listed, list) else []
     for reason in dict.fromkeys(texts):
-        if reason not in REASONS and "${" not in reason:
+        if reason not in REASONS and not is_filled_in(reason):
             yield CrdRefusal(REFUSED, at, f"{shown(reason)} is not one of {', '.join(REASONS)}")
     if release is None or minor_order(release.minor) >= minor_order(REASONS_ARE_A_SET):
         for reason, count in Counter(texts).items():

@@ -133,7 +133,7 @@ def _of_embedded(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
         if message:
             yield LintFinding(file, found.line, "other-generation", message)
         else:
-            for refusal in older_fields(found.body):
+            for refusal in _refusals(found.body, release=release, whole=False):
                 yield LintFinding(file, found.line_of(refusal.path), refusal.code, f"{subject}: {refusal.what}")
 
 

@@ -33,6 +33,7 @@ TWICE = ("0.reasons", "Empty is given 2 times; from 1.13 on a reason may be give
             [("0", "schedule and duration belong together, and only one of them is given")],
         ),
         ({"nodes": "1", "schedule": "${WINDOW}", "duration": "8h", "reasons": ["${REASON}"]}, []),
+        (dict.fromkeys(("nodes", "schedule", "duration"), "{{ .Values.x }}") | {"reasons": ["{{ .Values.y }}"]}, []),
         ("10%", []),
     ],
 )

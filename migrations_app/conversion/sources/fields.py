@@ -2,6 +2,7 @@
 or drops the field where fields are not validated.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -13,7 +14,9 @@ from migrations_app.karpenter.versions import Release, within
 
 UNKNOWN: Final = "unknown-field"
 _SPEC: Final[FieldPath] = ("spec",)
-_DIRECTIVE: Final = "$"  # of a strategic merge patch, such as $patch
+_NO_FIELD: Final = re.compile(r"\$|\{\{|.{0,253}\)\Z", re.ASCII)
+"""The start of a directive of a strategic merge patch, such as $patch, or of a template, and a key in parentheses as
+patterns of Kyverno have it."""
 
 
 class _KnownField(NamedTuple):
@@ -61,7 +64,7 @@ def _below(
     for key, inner in value.items() if isinstance(value, Mapping) else ():
         at, place = (*path, key), places.get(key)
         first = _first(place) if place else ""
-        if str(key).startswith(_DIRECTIVE):
+        if _NO_FIELD.match(str(key)):
             continue
         if place is None:
             yield CrdRefusal(UNKNOWN, at, f"{_text(at)} is in no known release")

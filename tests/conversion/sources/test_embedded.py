@@ -11,7 +11,7 @@ CONVERT = ": karpdash convert makes its successor"
 
 def found(text: str, *, to: str = "1.4.0") -> list[tuple[int, str]]:
     findings = lint_texts([("delivery.yaml", text)], release(to))
-    assert {finding.code for finding in findings} <= {"other-generation", "older-field"}
+    assert {finding.code for finding in findings} <= {"other-generation", "older-field", "unknown-field", "api-refuses"}
     return [(finding.line, finding.what) for finding in findings]
 
 
@@ -86,6 +86,21 @@ spec:
       kind: NodePool
 """
 EXPIRY = 'v1 has no spec.disruption.expireAfter, which is "Never" here; write it as spec.template.spec.expireAfter'
+WRAPPED = """apiVersion: kubernetes.crossplane.io/v1alpha2
+kind: Object
+metadata: {name: pool}
+spec:
+  forProvider:
+    manifest:
+      apiVersion: karpenter.sh/v1
+      kind: NodePool
+      metadata: {name: default}
+      spec:
+        replicas: 2
+        +(weight): 5
+        disruption: {budgets: [{nodes: 200%}]}
+"""
+BUDGET = '"200%" is neither a number nor 0% to 100%'
 VALUES = """extraObjects:
 - apiVersion: karpenter.k8s.aws/v1beta1
   kind: EC2NodeClass
@@ -118,6 +133,16 @@ VALUES = """extraObjects:
                     f"NodePool default in Kustomization pools: {EXPIRY}",
                 ),
                 (17, f"NodePool in Kustomization pools is karpenter.sh/v1beta1, {REFUSED}"),
+            ],
+        ),
+        (
+            WRAPPED,
+            [
+                (
+                    11,
+                    "NodePool default in Object pool: spec.replicas is not in Karpenter 1.4.0, but from 1.8 on",
+                ),
+                (13, f"NodePool default in Object pool: {BUDGET}"),
             ],
         ),
         (VALUES, [(2, f"EC2NodeClass default is karpenter.k8s.aws/v1beta1, {REFUSED}{CONVERT}")]),

@@ -121,6 +121,7 @@ def test_what_the_release_does_not_know(body: dict[str, Any], to: str, path: tup
         (gte("Gte"), "1.9.0"),
         (pool(disruption={"expireAfter": "1h"}), "1.4.0"),  # the finding for older fields says more
         (pool(template={"metadata": {"labels": {"a": "b"}}}, **{"$patch": "replace"}), "1.4.0"),
+        (pool(**{"+(weight)": 1, "{{ .Values.key }}": 2}), "1.4.0"),
         (node_class(tags={"a": "b"}, kubelet={"kubeReserved": {"cpu": 1}}), "1.0.0"),
         ({**pool(), "spec": "odd"}, "1.4.0"),
         ({"apiVersion": "v1", "kind": "Pod", "spec": {"a": 1}}, "1.4.0"),
