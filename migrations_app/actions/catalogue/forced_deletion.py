@@ -123,5 +123,6 @@ def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast
         f"{'Provisioner' if isinstance(old_pool, Provisioner) else 'NodePool'} {old_pool.name}" for old_pool in chosen
     )
     everything = (*lost, f"{nodes.counted(len(node_names), 'node')}, all at once")
-    held, beside = nodes.held_pods(context.inventory, node_names), new_nodes.differences(context.inventory, removals)
+    held = nodes.held_pods(context.inventory, node_names, running=context.running.release)
+    beside = new_nodes.differences(context.inventory, removals)
     return nodes.forecast(context.inventory, node_names, lost=everything, also=held, beside=beside)

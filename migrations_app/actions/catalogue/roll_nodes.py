@@ -56,7 +56,8 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     nodes.refuse_without_finalizer(going)
     nodes.refuse_controllers(inventory, names)
     listed = set(pools.chosen_names(parameters, "with_protected"))
-    nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
+    local_data = parameters.get("with_local_data") is True
+    nodes.refuse_stuck_pods(inventory, names - listed, local_data=local_data, running=context.running.release)
     tainted = _to_taint(context, going)
     drifting = drift.drifting_nodes(context, tainted)
     yield from (_taint(pool, drifting=drifting) for pool in tainted)

@@ -9,12 +9,13 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.plan import Forecast, RolloutLimits
 from migrations_app.inventory.facts.ownership import OwnedNode, ownership
-from migrations_app.inventory.facts.workloads import blocking_field, covered
+from migrations_app.inventory.facts.workloads import blocking_field, covered, protects
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import DisruptionBudget, Node, PodGroup, Workload
 from migrations_app.inventory.parts import Seen
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.versions import Release
 from migrations_app.manifests.natural_order import natural
 
 ALPHA = "karpenter_alpha"
@@ -169,9 +170,14 @@ def refuse_without_finalizer(removals: Iterable[NodeRemoval]) -> None:
         raise Unavailable(words, code="finalizer_missing")
 
 
-def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_data: bool) -> None:
+def refuse_stuck_pods(
+    inventory: Inventory, names: Collection[str], *, local_data: bool, running: Release | None
+) -> None:
     """Raises Unavailable with the nodes whose pods a drain must not move by itself (A32)."""
-    pairs = ((name, list(_stuck(inventory, name, local_data=local_data))) for name in sorted(names, key=natural))
+    pairs = (
+        (name, list(_stuck(inventory, name, local_data=local_data, running=running)))
+        for name in sorted(names, key=natural)
+    )
     stuck_nodes = {name: reasons for name, reasons in pairs if reasons}
     if stuck_nodes:
         words = "; ".join(
@@ -188,34 +194,36 @@ def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_dat
         )
 
 
-def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str]:
+def _stuck(inventory: Inventory, name: str, *, local_data: bool, running: Release | None) -> Iterator[str]:
     node = next((candidate for candidate in inventory.nodes.items if candidate.name == name), None)
     mark = _protecting_mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
     if mark:
         yield f"the node's own {mark}"
     for group in moving_groups(inventory):
-        reason = _stuck_reason(group, local_data=local_data)
+        reason = _stuck_reason(group, local_data=local_data, running=running)
         if reason and name in group.nodes:
             yield f"{group_label(group)} {reason}"
         elif reason and len(group.nodes) >= NODES_KEPT:
             yield f"{group_label(group)} {reason}, and not all of its nodes are known"
 
 
-def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
+def held_pods(inventory: Inventory, names: Collection[str], *, running: Release | None) -> tuple[str, ...]:
     """Pods and marks that hold the drain of these nodes, or that do not come back elsewhere, as text."""
     nodes_by_reason: dict[str, list[str]] = {}
     for name in sorted(names, key=natural):
-        for reason in _stuck(inventory, name, local_data=False):
+        for reason in _stuck(inventory, name, local_data=False, running=running):
             nodes_by_reason.setdefault(reason, []).append(name)
     return tuple(f"on {name_list(where)}: {reason}" for reason, where in nodes_by_reason.items())
 
 
-def _stuck_reason(group: PodGroup, *, local_data: bool) -> str:
-    mark = _protecting_mark(group.markers, PROTECTING)
+def _stuck_reason(group: PodGroup, *, local_data: bool, running: Release | None) -> str:
+    mark, value = _protecting_mark(group.markers, PROTECTING), group.markers.get(labels.DO_NOT_DISRUPT, "")
     if not group.owner_kind:
         return "has no controller"
     if mark:
         return f"is marked {mark}"
+    if protects(value, running):
+        return f"is marked {labels.DO_NOT_DISRUPT} for {value}"
     local_kinds = [kind for kind in group.storage if kind in LOCAL]
     return "" if local_data or not local_kinds else f"keeps data on the node ({', '.join(local_kinds)})"
 

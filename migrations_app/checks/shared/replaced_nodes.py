@@ -9,9 +9,10 @@ from migrations_app.checks.changes import ChangeGroup, ChangeTarget, ObjectPatch
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES, append_patch, append_undo
 from migrations_app.inventory.facts.managers import managed
-from migrations_app.inventory.facts.workloads import claiming_templates
+from migrations_app.inventory.facts.workloads import claiming_templates, protects
 from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
 from migrations_app.inventory.pod_groups import NODES_KEPT
+from migrations_app.karpenter import labels
 from migrations_app.karpenter.release_facts import replacements
 
 NOTHING_REPLACED = "the upgrade replaces no node that exists now"
@@ -62,6 +63,12 @@ def groups_on_nodes(
             replaced = tuple([name for name in group.nodes if name in nodes])
             if replaced:
                 yield _counted(group, replaced)
+
+
+def protection(case: CheckContext, group: PodGroup) -> str:
+    """The do-not-disrupt of the pods that counts before or after the upgrade, `true` or a duration; empty without."""
+    value = group.markers.get(labels.DO_NOT_DISRUPT, "")
+    return value if any(protects(value, one) for one in (case.running.release, case.hop.release)) else ""
 
 
 def _counted(group: PodGroup, replaced: tuple[str, ...]) -> GroupOnNodes:

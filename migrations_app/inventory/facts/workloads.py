@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory, once
 from migrations_app.inventory.objects.karpenter import (
     Container,
@@ -19,6 +20,7 @@ from migrations_app.inventory.objects.karpenter import (
 from migrations_app.inventory.parse import TEMPLATE_KEYS
 from migrations_app.inventory.pod_groups import NODES_KEPT, constraints, markers
 from migrations_app.karpenter.tables.metadata_rows import METADATA_USERS, MetadataUser
+from migrations_app.karpenter.versions import Release, release
 
 POD_PARTS: tuple[str, ...] = ("pods", *WORKLOAD_PARTS)
 """The parts to read for a statement about all pods: the running ones, and the templates of future ones."""
@@ -31,6 +33,10 @@ KIND_OF_PART = {
     "argo_rollouts": "Rollout",
 }
 CRON_TEMPLATE = "spec.jobTemplate.spec.template"
+TIMED_PROTECTION_SINCE = release("1.12.0")
+"""The first release that reads a duration in do-not-disrupt of a pod. kubernetes-sigs/karpenter@v1.12.0 and v1.11.2:
+pkg/utils/pod/scheduling.go."""
+_LONGEST_DURATION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,20 @@ class Mention:
     key: str
     value: str
     count: int
+
+
+def protected_for(value: str) -> int | None:
+    """The length of a duration in do-not-disrupt, such as 8h, in nanoseconds since the start of the pod; None if the
+    value is none that Karpenter reads as one."""
+    length = nanoseconds(value)
+    return length if length is not None and 0 < length <= _LONGEST_DURATION else None
+
+
+def protects(value: str, running: Release | None) -> bool:
+    """Whether do-not-disrupt with that value protects a pod from a controller of that release: `true` does, and from
+    1.12 on a duration, which may be over by now. A release that is not known counts as a new one."""
+    timed = running is None or running >= TIMED_PROTECTION_SINCE
+    return value == "true" or (timed and protected_for(value) is not None)
 
 
 def mark_mentions(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:

@@ -3,6 +3,7 @@
 import msgspec
 
 from migrations_app.checks.render.helm import rollback_lines
+from migrations_app.inventory.facts.workloads import TIMED_PROTECTION_SINCE
 from migrations_app.karpenter.releases import conversion_begins, crd_set
 from migrations_app.karpenter.versions import parse
 from migrations_app.manifests.natural_order import natural
@@ -76,6 +77,16 @@ def conversion_gap(hop: ReportHop, start: str) -> str:
         f"; go on directly: until {hop.release} runs, kubectl and the garbage collector of Kubernetes get errors for "
         "NodePools, NodeClaims and EC2NodeClasses"
     )
+
+
+def lost_protection(hop: ReportHop, start: str) -> str:
+    """What goes back with the controller: the release before the hop does not read the durations that the new one
+    reads. Empty for other hops."""
+    before, after = parse(start), parse(hop.release)
+    if before is None or after is None or not before < TIMED_PROTECTION_SINCE <= after:
+        return ""
+    since = TIMED_PROTECTION_SINCE.minor
+    return f"; before {since}, do-not-disrupt with a duration such as 8h protects no pod: write true there first"
 
 
 def _crd_names(release_name: str) -> set[str]:

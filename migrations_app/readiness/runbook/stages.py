@@ -29,6 +29,7 @@ from migrations_app.readiness.runbook.rollback import (
     IrreversibleEffect,
     conversion_gap,
     impossible_rollback,
+    lost_protection,
     rollback_commands,
     rollback_targets,
 )
@@ -257,7 +258,7 @@ def _upgrade_stages(
             ),
             *removal_action(upgrades.orphaned_webhooks, to=release(hop.release)),
         ),
-        back=back,
+        back=f"{back}{lost_protection(hop, start)}",
         back_commands=rollback_commands(hop, start, installed=charts),
         caveats=hop.caveats,
         no_return=(*_losses(hop.name, "controller"), *impossible_rollback(hop, start)),

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
-from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, groups_on_nodes
+from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, groups_on_nodes, protection
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import NEVER, nanoseconds
 from migrations_app.inventory.facts.node_pools import own_pools
+from migrations_app.inventory.facts.workloads import protected_for
 from migrations_app.inventory.objects.karpenter import NodePool, PodGroup
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import CONVERTED, hops_from
@@ -27,10 +28,7 @@ check = Check(
         "{count} pod is ended early by the grace period of its NodePool",
         "{count} pods are ended early by the grace period of their NodePool",
     ),
-    how=(
-        "Compares terminationGracePeriod of NodePools with the pods on their nodes that have do-not-disrupt or a "
-        "longer terminationGracePeriodSeconds."
-    ),
+    how="Compares it with do-not-disrupt and terminationGracePeriodSeconds of the pods on the nodes of the NodePool.",
     hops=hops_from(CONVERTED),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",),
     remedy_tools=OBJECT_TOOLS,
@@ -56,16 +54,19 @@ def _endangered(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Itera
     length = nanoseconds(limit) if isinstance(limit, str) else None
     if length is None:
         return (yield Unknown(f"NodePool {pool.name}: {PATH} cannot be read"))
-    for one in groups_on_nodes(case, nodes, wanted=lambda pod: _protected(pod) or pod.grace_seconds * 10**9 > length):
-        grace = FOREVER if _protected(one.group) else one.group.grace_seconds
-        protection = labels.DO_NOT_DISRUPT if grace == FOREVER else f"{grace} s of grace"
-        seen = f"{protection}, against {limit} of NodePool {pool.name}"
+    for one in groups_on_nodes(case, nodes, wanted=lambda pod: _seconds(case, pod) * 10**9 > length):
+        grace, value = _seconds(case, one.group), protection(case, one.group)
+        timed = "" if value == "true" else f" for {value}"
+        seen = f"{labels.DO_NOT_DISRUPT}{timed}" if value else f"{grace} s of grace"
+        seen += f", against {limit} of NodePool {pool.name}"
         yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name, grace=str(grace))
         yield from () if one.exact else (NODES_PARTLY_KNOWN,)
 
 
-def _protected(group: PodGroup) -> bool:
-    return group.markers.get(labels.DO_NOT_DISRUPT) == "true"
+def _seconds(case: CheckContext, pods: PodGroup) -> int:
+    """How long the pods may stay at most: their grace period comes after their protection."""
+    timed = protected_for(value := protection(case, pods)) or 0
+    return FOREVER if value == "true" else min(FOREVER, -(-timed // 10**9) + pods.grace_seconds)
 
 
 @check.advise

@@ -10,8 +10,10 @@ from migrations_app.checks.shared.replaced_nodes import (
     NODES_PARTLY_KNOWN,
     NOTHING_REPLACED,
     groups_on_nodes,
+    protection,
     replaced_nodes,
 )
+from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -34,7 +36,7 @@ check = Check(
     severity_at={ALPHA_LEFT: "warning"},
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
-        "kubernetes-sigs/karpenter@v0.37.7:pkg/utils/pod/scheduling.go",
+        "kubernetes-sigs/karpenter@v0.37.7 and v1.12.0:pkg/utils/pod/scheduling.go",
     ),
     remedy_tools=("kubectl",),
 )
@@ -50,9 +52,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     # 1.0 ignores the old annotations; another check reports that pods lose their protection.
     on_pods, on_nodes = OLD_KEYS if case.hop.name == ALPHA_LEFT else ("", "")
-    for situation in groups_on_nodes(case, nodes, wanted=lambda group: _protecting_key(group.markers, on_pods)):
-        path = PATH.format(key=_protecting_key(situation.group.markers, on_pods))
-        yield situation.evidence(path=path, seen="true", wanted="done, or free to move")
+    for situation in groups_on_nodes(case, nodes, wanted=lambda pods: _pod_key(case, pods, on_pods)):
+        key, markers = _pod_key(case, situation.group, on_pods), situation.group.markers
+        yield situation.evidence(path=PATH.format(key=key), seen=markers[key], wanted="done, or free to move")
         if not situation.exact:
             yield NODES_PARTLY_KNOWN
     for node in case.inventory.nodes.items:
@@ -60,6 +62,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if key and node.name in nodes:
             path = PATH.format(key=key)
             yield Evidence(kind="Node", name=node.name, path=path, seen="true", wanted="free to go")
+
+
+def _pod_key(case: CheckContext, pods: PodGroup, old_key: str) -> str:
+    return labels.DO_NOT_DISRUPT if protection(case, pods) else _protecting_key(pods.markers, old_key)
 
 
 def _protecting_key(annotations: Mapping[str, str], old_key: str) -> str:

@@ -55,6 +55,22 @@ def test_a_pod_that_takes_longer():
     assert found[2] == (row("3601 s of grace"),)
 
 
+@pytest.mark.parametrize(
+    ("value", "limit", "ended"),
+    [("8h", "1h", True), ("30m", "1h", False), ("30m", "30m29s", True), ("30m", "30m30s", False), ("x", "1h", False)],
+)
+def test_a_duration_and_the_grace_period_after_it_count(value, limit, ended):
+    timed = pods(annotations={"karpenter.sh/do-not-disrupt": value}, terminationGracePeriodSeconds=30)
+    found = result_of(CHECK, NEWEST_MINOR, on_v1(*timed, limit=limit))[2]
+    seen = f"karpenter.sh/do-not-disrupt for {value}, against {limit} of NodePool web, on {OLD.node}"
+    assert [one.seen for one in found] == ([seen] if ended else [])
+
+
+def test_before_1_12_a_duration_counts_for_nothing():
+    timed = pods(annotations={"karpenter.sh/do-not-disrupt": "8h"})
+    assert result_of(CHECK, "1.11", on_v1(*timed)) == GOOD
+
+
 def test_of_pods_elsewhere_too_the_count_is_a_bound():
     three = pods(annotations=DISRUPT, nodes=(OLD.node, STAYS), count=3)
     assert (

@@ -65,6 +65,30 @@ def test_1_0_does_not_heed_the_old_name():
     assert result_of(CHECK, "1.0", cluster)[2] == (row(DISRUPT),)
 
 
+@pytest.mark.parametrize(
+    ("running", "hop", "value", "protects"),
+    [
+        ("1.11.2", "1.12", "8h", True),
+        ("1.11.2", "1.12", "1h30m", True),
+        ("1.11.2", "1.12", "0s", False),
+        ("1.11.2", "1.12", "-8h", False),
+        ("1.11.2", "1.12", "8", False),
+        ("1.11.2", "1.12", "yes", False),
+        ("0.37.8", "1.0", "8h", False),
+    ],
+)
+def test_a_duration_counts_from_1_12_on(running, hop, value, protects):
+    version = "v1" if hop == "1.12" else "v1beta1"
+    nodes = claim(OLD, node_class="default", version=version)
+    cluster = a_cluster(running).with_docs(*nodes, *pods(annotations={DISRUPT: value}))
+    found = result_of(CHECK, hop, cluster)
+    wanted = Evidence(
+        kind="Deployment", namespace="shop", name="web", path=f"metadata.annotations[{DISRUPT}]",
+        seen=f"{value}, on {OLD.node}", wanted="done, or free to move",
+    )  # fmt: skip
+    assert found[2] == ((wanted,) if protects else ())
+
+
 def test_nothing_is_replaced():
     assert result_of(CHECK, "0.33+", still().with_docs(*pods(annotations={DISRUPT: "true"}))) == NOTHING
 
