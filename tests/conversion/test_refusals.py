@@ -273,7 +273,9 @@ def test_values_of_a_beta_pool_that_is_printed_as_it_is(requirement: dict[str, A
 
 
 def test_whole_numbers_of_64_bits_with_zeros_in_front() -> None:
-    rows = [{"key": "a", "operator": "Gt", "values": [value]} for value in ("0", "0" * 30, f"000{2**63 - 1}", "${LEAST}")]
+    rows = [
+        {"key": "a", "operator": "Gt", "values": [value]} for value in ("0", "0" * 30, f"000{2**63 - 1}", "${LEAST}")
+    ]
     assert list(refusals(beta_pool({"spec": {**_REF, "requirements": rows}}))) == []
 
 

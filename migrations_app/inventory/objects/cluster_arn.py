@@ -86,5 +86,9 @@ def read_role_arn(text: str) -> RoleArn | None:
     return RoleArn(match["partition"], match["account"], match["path"], match["name"]) if match else None
 
 
+def is_cluster_name(text: str) -> bool:
+    return _CLUSTER.fullmatch(text) is not None
+
+
 def is_account(text: str) -> bool:
     return _ACCOUNT.fullmatch(text) is not None

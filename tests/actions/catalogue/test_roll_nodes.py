@@ -198,6 +198,20 @@ def test_a_mark_on_the_node_itself():
     assert refused(cluster, pools=["api"])[1].endswith(f"{NEW[0].node}: the node's own karpenter.sh/do-not-disrupt")
 
 
+@pytest.mark.parametrize(("running", "value", "protects"), [("1.12.0", "8h", True), ("1.11.2", "8h", False),
+    ("1.12.0", "8", False)])  # fmt: skip
+def test_a_pod_that_is_marked_for_a_time(running, value, protects):
+    nodes = claim(NEW[0], node_class="default", version="v1")
+    marked = pods(nodes=(NEW[0].node,), annotations={"karpenter.sh/do-not-disrupt": value})
+    scene = a_scene(a_cluster(running, kubernetes="1.31").with_docs(*nodes, *marked))
+    try:
+        told = str(len(steps_of(ACTION, scene, pools=["api"])))
+    except Unavailable as unavailable:
+        told = unavailable.message
+    assert told.endswith("is marked karpenter.sh/do-not-disrupt for 8h") == protects
+    assert protects or told == "1"
+
+
 def test_nodes_without_the_finalizer_are_never_deleted():  # A31
     found, node = machine(OLD, template="default")
     del node["metadata"]["finalizers"]

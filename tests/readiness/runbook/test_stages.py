@@ -113,6 +113,16 @@ def test_the_way_back_changes_with_the_landing() -> None:
     ]
 
 
+@pytest.mark.parametrize(("release", "start", "said"), [("1.14.1", "1.11.2", True), ("1.12.0", "1.11.2", True),
+    ("1.11.2", "1.9.0", False), ("1.14.1", "1.12.2", False)])  # fmt: skip
+def test_the_way_back_below_1_12_loses_protection_by_a_duration(release: str, start: str, said: bool) -> None:
+    hop = report_hop(hop=release.rpartition(".")[0], release=release, rollback_to=(start,))
+    found = stages((), hop, start=start, installed=KUBE_SYSTEM)
+    words = "; before 1.12, do-not-disrupt with a duration such as 8h protects no pod: write true there first"
+    (controller,) = [one.back for one in found if (one.part, one.phase) == ("land", "controller")]
+    assert controller.endswith(words) == said
+
+
 def test_with_the_crds_alone_nobody_goes_back_to_a_release_that_never_ran() -> None:
     crds = next(one for one in made(rollback_to=("0.36.9",)) if (one.part, one.phase) == ("land", "crds"))
     assert crds.back == "0.37.8 still runs; whether its own CRDs can come back is not known"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.evidence import at_variable
 from migrations_app.checks.remedies.aws import could_not_read
@@ -10,6 +10,7 @@ from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.inventory.aws_facts.names import setting
 from migrations_app.inventory.aws_facts.permissions import region_of_nodes
 from migrations_app.inventory.facts.controller import Installation, installation
+from migrations_app.inventory.objects.cluster_arn import is_cluster_name
 from migrations_app.inventory.parts import Unseen
 
 KEY, VARIABLE = "aws.clusterName", "CLUSTER_NAME"
@@ -56,7 +57,9 @@ def _named(case: CheckContext, controller: Installation) -> Iterator[JudgeResult
     if isinstance(named, Unseen):
         yield could_not_read(f"which cluster the controller names ({VARIABLE})", named)
     for name in named.items:
-        if name != wanted:
+        if not is_cluster_name(name):
+            yield Unknown(f"{VARIABLE} of the controller is {name[:100]}, which is filled in or no name of a cluster")
+        elif name != wanted:
             yield at_variable(controller, VARIABLE, seen=name, wanted=wanted)
 
 

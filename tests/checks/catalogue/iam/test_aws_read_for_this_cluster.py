@@ -57,3 +57,8 @@ def test_no_controller():
 def test_unseen():
     for part in ("controller", "nodes"):
         assert result_without(CHECK, "1.0", named("test"), part=part)[0] == "unknown"
+
+
+def test_a_name_that_is_filled_in_is_not_known():
+    said = "CLUSTER_NAME of the controller is $(NAME), which is filled in or no name of a cluster"
+    assert result_of(CHECK, "1.0", named("$(NAME)")) == ("unknown", said, ())
