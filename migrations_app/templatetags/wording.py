@@ -91,6 +91,7 @@ AFTER_HALT: dict[str, str] = {
     "pause": _("Resume it, or abort it."),
     "kill_switch": _("Resume it once two administrators have turned the kill switch off."),
     "changed": _NEW_PREVIEW,
+    "release_changed": _NEW_PREVIEW,
     "changed_by_other": _("Look at the object, which may be as planned or not; then abort it and make a new preview."),
     "strange_plan": _NEW_PREVIEW,
     "field_conflict": _("Change the field with the manager that owns it; then abort it and make a new preview."),
