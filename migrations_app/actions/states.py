@@ -93,10 +93,15 @@ def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     return tuple(step for step in reversed(plan.steps) if step.id in applied_ids)
 
 
+def unsettled_step_ids(lines: Iterable[JournalEntry]) -> frozenset[str]:
+    """The ids of the steps of which nobody knows whether their request took effect; `lines` are oldest first."""
+    newest = {line.step: line for line in lines}
+    return frozenset(step_id for step_id, line in newest.items() if line.outcome in ("", "unknown", "changed_by_other"))
+
+
 def unsettled(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     """The steps whose request may have taken effect although the journal does not say so, newest first."""
-    newest = {line.step: line for line in lines}
-    step_ids = {line.step for line in newest.values() if line.outcome in ("", "unknown", "changed_by_other")}
+    step_ids = unsettled_step_ids(lines)
     return tuple(step for step in reversed(plan.steps) if step.id in step_ids)
 
 
