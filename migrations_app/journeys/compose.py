@@ -186,8 +186,8 @@ def _crd_upgrade(
             stage, "rollout", checks=(CRDS_INSTALLED_CHECK,), action=UPGRADE_CRDS, parameters=parameters, protects=True
         )
     elif stage.checks or failing:
-        # The check passes beside CRDs that only drop a version: then no scan shows whether the work is done.
-        kind, checks = ("outside", (CRDS_INSTALLED_CHECK,)) if checked or not drops else ("person", ())
+        kind: StepKind = "person" if drops and not checked else "outside"  # the check passes before CRDs drop a version
+        checks = () if kind == "person" else (CRDS_INSTALLED_CHECK,)
         yield _step(stage, kind, checks=checks, protects=True, commands=_diff_command(choices, CRD_CHART))
 
 
