@@ -6,6 +6,7 @@ Code and database share the one table of transitions.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal, Protocol, get_args
 
 from migrations_app.actions.plan import Plan, Step
@@ -61,9 +62,14 @@ def batch_of(plan: Plan, step: Step) -> str:
 
 
 def begins_batch(plan: Plan, step: Step) -> bool:
-    """Whether the step is the first of its batch."""
-    index = plan.steps.index(step)
-    return index == 0 or plan.steps[index - 1].after is not None
+    """Whether no earlier step of its batch sends a request."""
+    earlier = reversed(plan.steps[: plan.steps.index(step)])
+    return not any(one.change for one in takewhile(lambda one: one.after is None, earlier))
+
+
+def sends_first(plan: Plan, step: Step) -> bool:
+    """Whether no earlier step of the plan sends a request."""
+    return not any(one.change for one in plan.steps[: plan.steps.index(step)])
 
 
 NODE_KINDS = frozenset({"Node", "NodeClaim", "Machine"})
@@ -87,10 +93,15 @@ def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     return tuple(step for step in reversed(plan.steps) if step.id in applied_ids)
 
 
+def unsettled_step_ids(lines: Iterable[JournalEntry]) -> frozenset[str]:
+    """The ids of the steps of which nobody knows whether their request took effect; `lines` are oldest first."""
+    newest = {line.step: line for line in lines}
+    return frozenset(step_id for step_id, line in newest.items() if line.outcome in ("", "unknown", "changed_by_other"))
+
+
 def unsettled(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     """The steps whose request may have taken effect although the journal does not say so, newest first."""
-    newest = {line.step: line for line in lines}
-    step_ids = {line.step for line in newest.values() if line.outcome in ("", "unknown", "changed_by_other")}
+    step_ids = unsettled_step_ids(lines)
     return tuple(step for step in reversed(plan.steps) if step.id in step_ids)
 
 

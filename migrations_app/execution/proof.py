@@ -81,6 +81,7 @@ def permissions_to_execute(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]
     yield from permissions_to_read(change.target for change in changes)
     yield from permissions_to_read({source.target: None for step in own for source in step.computed_from})
     yield from permissions_to_count(limit for step in own for limit in step.at_most)
+    yield from permissions_to_read(controller.deployment for controller in plan.controllers or ())
     yield from ((change.need, change.target) for change in changes)
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, digest_of, marks, request_body
-from migrations_app.actions.states import NOT_APPLIED, SKIP, Position, begins_batch
+from migrations_app.actions.states import NOT_APPLIED, SKIP, Position, begins_batch, sends_first
 from migrations_app.clients.helm.records import SettledRun, settled_run
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
@@ -47,7 +47,7 @@ def reason_to_wait(work: Execution, writer: Writer, *, step: Step) -> str:
         return left
     if begins_batch(work.plan, step):
         refuse_other_cluster(work, writer)
-        _refuse_other_release(work, writer, first=work.plan.steps[0] == step)
+        _refuse_other_release(work, writer, first=sends_first(work.plan, step))
         work.refuse_batch()
     return work.hourly_limit(step)
 
@@ -60,7 +60,7 @@ def refuse_other_cluster(work: Execution, writer: Writer) -> None:
 
 def _refuse_other_release(work: Execution, writer: Writer, *, first: bool) -> None:
     """Raises RolloutHalted `release_changed` if another release of the controller runs than at the preview. A plan that
-    changes the release itself is compared at its first step only. Raises ReadError if nothing can tell."""
+    changes the release itself is compared before its first request only. Raises ReadError if nothing can tell."""
     plan = work.plan
     if plan.controllers is UNSET or (plan.changes_controller and not first):
         return

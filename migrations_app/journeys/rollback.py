@@ -4,7 +4,7 @@ A rollout is undone by a rollout of its own, previewed and approved like any oth
 step that cannot be undone ends the rollback before it; nothing of it is changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -38,9 +38,11 @@ class StepRollback(msgspec.Struct, frozen=True, kw_only=True):
 
 class RollbackFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts behind the decision. `left`: a rollout of the step took effect and is not undone; `rollback` is the
-    newest rollout that undoes it; `starts` is the release before the hop; `evidence` is from a scan since then."""
+    newest rollout that undoes it; `starts` is the release before the hop; `evidence` is from a scan since then.
+    `in_doubt`: nobody knows whether its rollout took effect."""
 
     left: bool = False
+    in_doubt: bool = False
     rollback: RolloutFacts | None = None
     starts: str = ""
     evidence: StepEvidence | None = None
@@ -55,10 +57,11 @@ class RollbackMove(msgspec.Struct, frozen=True):
     code: str = ""
 
 
-def rollback_kind(step: JourneyStep, *, state: StepState, effect: bool) -> RollbackKind:
-    """Returns how the step is undone. `effect`: a rollout of it changed the cluster and was not undone."""
+def rollback_kind(step: JourneyStep, *, state: StepState, effect: bool, in_doubt: bool = False) -> RollbackKind:
+    """Returns how the step is undone. `effect`: a rollout of it changed the cluster and was not undone; `in_doubt`:
+    nobody knows whether it did."""
     if step.kind == "rollout":
-        return "rollback" if effect else "nothing"
+        return "rollback" if effect else "person" if in_doubt else "nothing"
     if step.kind == "wait" or state != "done":
         return "nothing"
     if step.no_return:
@@ -66,14 +69,17 @@ def rollback_kind(step: JourneyStep, *, state: StepState, effect: bool) -> Rollb
     return "outside" if step.release else "person"
 
 
-def step_rollbacks(steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int) -> tuple[StepRollback, ...]:
+def step_rollbacks(
+    steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int, doubtful: Collection[int] = ()
+) -> tuple[StepRollback, ...]:
     """Returns how each step down to index `to` is undone, the last one first. The flag says whether the step had an
-    effect."""
+    effect; `doubtful` are the indexes of those of which nobody knows that."""
     ways = []
-    for step, state, effect in reversed(steps[to:]):
-        if state in ("waiting", "ready") or (state == "skipped" and not effect):
+    for place, (step, state, effect) in reversed(list(enumerate(steps))[to:]):
+        in_doubt = place in doubtful
+        if state in ("waiting", "ready") or (state == "skipped" and not effect and not in_doubt):
             continue
-        how = rollback_kind(step, state=state, effect=effect)
+        how = rollback_kind(step, state=state, effect=effect, in_doubt=in_doubt)
         why = step.no_return if how in ("no_return", "rollback") else ()
         ways.append(StepRollback(step=step.id, title=step.title, how=how, words=step.back, why=why))
     return tuple(ways)
@@ -93,7 +99,7 @@ _MOVE_BY_STATE: dict[str, RollbackMove] = {
 
 def next_rollback_move(step: JourneyStep, facts: RollbackFacts, *, before: StepState, now: datetime) -> RollbackMove:
     """Returns the next move for a step that is being undone; `before` is the state that it had."""
-    how = rollback_kind(step, state=before, effect=facts.left)
+    how = rollback_kind(step, state=before, effect=facts.left, in_doubt=facts.in_doubt)
     if how == "rollback":
         return _rollback_move(facts.rollback)
     if how == "no_return":

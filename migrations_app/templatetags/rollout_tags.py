@@ -72,6 +72,8 @@ def after_halt(row: Any) -> str:  # noqa: ANN401 - the row of a rollout
     if row.state not in HALTED:
         return ""
     code = row.cause_code
+    if row.state == "needs_attention" and code in words.AFTER_DOUBT:
+        return words.AFTER_DOUBT[code]
     return words.AFTER_HALT.get(code) or (words.AFTER_HALT["refused"] if code.startswith("refused_") else "")
 
 

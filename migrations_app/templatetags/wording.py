@@ -91,6 +91,7 @@ AFTER_HALT: dict[str, str] = {
     "pause": _("Resume it, or abort it."),
     "kill_switch": _("Resume it once two administrators have turned the kill switch off."),
     "changed": _NEW_PREVIEW,
+    "release_changed": _NEW_PREVIEW,
     "changed_by_other": _("Look at the object, which may be as planned or not; then abort it and make a new preview."),
     "strange_plan": _NEW_PREVIEW,
     "field_conflict": _("Change the field with the manager that owns it; then abort it and make a new preview."),
@@ -115,6 +116,13 @@ AFTER_HALT: dict[str, str] = {
     "release_pending": _("Abort it; then roll back Karpenter's Helm release, or fix it yourself."),
 }
 """The one next thing to do with a rollout that stopped for that cause; `refused` stands for every other refusal."""
+AFTER_DOUBT: dict[str, str] = {
+    "strange_plan": _("Record the result as aborted; then make a new preview."),
+    "refused_401": _("Renew the credentials of the cluster; then check the cluster and record the result."),
+    "refused_403": _("Grant the permission; then check the cluster and record the result."),
+    "unreachable": _("Let the API server answer karpdash again; then check the cluster and record the result."),
+}
+"""The same where the outcome of a request is not known: a person records the result first, and resumes after that."""
 
 
 VERDICTS: dict[str, BadgeStyle] = {

@@ -183,6 +183,7 @@ def test_an_action_without_its_role_is_refused_at_the_preview(server):  # A26
         for verb, kind in (
             ("delete", kinds.NODE), ("get", kinds.NODE),
             ("get", kinds.PROVISIONER), ("patch", kinds.PROVISIONER),
+            ("get", kinds.DEPLOYMENT),
         )
     ]  # fmt: skip
     assert sorted(row.cause.partition("missing rules: ")[2].split(" - ")) == sorted(

@@ -130,8 +130,20 @@ def test_crds_that_end_a_version_are_brought_with_their_release(name):
     """Those of 1.0 serve what those of 1.1 serve, so that their check passes; beside 1.1 they fail another one."""
     for place, hop in enumerate(hops(name)):
         if hop.path_hop.name == "1.1+":
-            found = [one for one in steps(name, place) if one.checks == ("hop_crds_installed",)]
-            assert [(one.protects, one.kind) for one in found] in ([(True, "rollout")], [(True, "outside")])
+            every = steps(name, place)
+            (landing, *_) = (number for number, one in enumerate(every) if one.release == hop.path_hop.release)
+            found = next(one for one in reversed(every[:landing]) if one.phase == "crds")
+            proof = () if found.kind == "person" else ("hop_crds_installed",)
+            assert (found.protects, found.checks) == (True, proof)
+
+
+def test_crds_of_a_delivery_that_end_a_version_wait_for_a_person():
+    """Their check passes already, so that a scan would end the step before anything was done."""
+    for name, place in (("v1_beta_stored", 0), ("halfway_032", 2)):
+        hop, found = hops(name)[place], [one for one in steps(name, place) if one.phase == "crds"]
+        assert hop.path_hop.name == "1.1+"
+        assert ("person", (), True) in [(one.kind, one.checks, one.protects) for one in found]
+        assert "outside" not in {one.kind for one in found if one.checks == ("hop_crds_installed",)}
 
 
 def test_crds_that_stay_as_they_are_take_no_step():

@@ -49,13 +49,24 @@ def test_a_difference_is_escaped_line_by_line():
     ("code", "words"),
     [
         ("changed", "Abort it and make a new preview: resumed, it would stop here again."),
-        ("refused_403", "Grant the permission, or change the admission policy that refused it; then resume."),
         ("refused_400", "Fix what the answer names, then resume."),
         ("settled", ""),
     ],
 )
 def test_what_stopped_says_the_one_next_thing(state, code, words):
     assert tags.after_halt(SimpleNamespace(state=state, cause_code=code)) == words
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("paused", "Grant the permission, or change the admission policy that refused it; then resume."),
+        ("needs_attention", "Grant the permission; then check the cluster and record the result."),
+    ],
+)
+def test_what_cannot_be_resumed_is_not_told_to_be(state, words):
+    """A rollout that needs attention is resumed only after a person has recorded its result (A09)."""
+    assert tags.after_halt(SimpleNamespace(state=state, cause_code="refused_403")) == words
 
 
 def test_what_runs_or_ended_has_no_next_thing():

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Annotated
 
 import msgspec
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from msgspec import Meta
 
 from migrations_app.actions.plan import Plan
@@ -71,10 +71,11 @@ def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
 
 
 def work_in(campaign_id: uuid.UUID, *, decided_here: Collection[uuid.UUID]) -> tuple[WaitingWork, ...]:
-    """The other upgrades that wait for a person, by wave, without the journeys of `decided_here`; at most
-    MAX_ON_A_PAGE.
+    """The other upgrades that wait for a person or stopped, by wave, without the journeys of `decided_here` and those
+    that were paused with the campaign; at most MAX_ON_A_PAGE.
     """
-    members = _open_members(campaign_id).filter(journey__needs_person=True).exclude(journey__in=decided_here)
+    waiting = Q(journey__needs_person=True) | Q(journey__state="paused", paused_with=False)
+    members = _open_members(campaign_id).filter(waiting).exclude(journey__in=decided_here)
     return tuple(
         _work(member.cluster_name, journey)
         for member in members[:MAX_ON_A_PAGE]

@@ -22,7 +22,7 @@ from migrations_app.journeys.rollback import NO_RETURN, UNDO_NEEDED, RollbackFac
 from migrations_app.journeys.states import JourneyProgress, StepState, UndoEvent, after, after_undo, start_rollback
 from migrations_app.models.journey import Journey, JourneyRollback, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.journeys.rollback import changed_places, rollout_to_undo
+from migrations_app.queries.journeys.rollback import changed_places, doubtful_places, rollout_to_undo
 from migrations_app.use_cases.accounts.rights import person_over_cluster, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts, transitions
@@ -69,7 +69,7 @@ def begin_rollback(
         if rollout is not None:
             raise Conflict(f"rollout {rollout.pk} is in progress: abort it first", code="rollout_holds")
         refuse_changes()
-        then = start_rollback(loaded.progress, to=target.place, changed=changed_places(journey_id))
+        then = start_rollback(loaded.progress, to=target.place, changed=_places_to_undo(journey_id))
         withdraw_planned(loaded, "journey_taken_back")
         event = JourneyEvent(verb="journey.taking_back", by=by, code="asked", words=reason, detail={"to": step})
         columns = {
@@ -82,6 +82,11 @@ def begin_rollback(
         begun["earlier"] = step_rollouts.newest_link(loaded.row)
         _store(loaded, then, event=event, columns=columns, begun=begun)
     return loaded.row
+
+
+def _places_to_undo(journey_id: uuid.UUID) -> frozenset[int]:
+    """The places of the steps whose rollouts changed the cluster, or may have."""
+    return changed_places(journey_id) | doubtful_places(journey_id)
 
 
 def confirm_undone(loaded: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
@@ -143,6 +148,7 @@ def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rol
     evidence = step_evidence(definition(current), newest[1], hop=row.hop, starts=row.starts) if newest else None
     return RollbackFacts(
         left=left is not None,
+        in_doubt=current.place in doubtful_places(row.pk),
         rollback=rollout_seen,
         starts=row.starts,
         evidence=evidence,
@@ -182,7 +188,7 @@ def _not_undone_text(rollback: Rollout) -> str:
 
 def _conclude(loaded: LoadedJourney, *, outcome: UndoEvent, event: JourneyEvent) -> None:
     to = next(step for step in loaded.steps if step.step == _journey_rollback(loaded).to)
-    changed = changed_places(loaded.row.pk)
+    changed = _places_to_undo(loaded.row.pk)
     then = after_undo(loaded.progress, outcome, to=to.place, before=_before(loaded), changed=changed)
     over = then.state == "paused"
     cause = {"cause_code": ENDED_CODE if outcome == "undone" else event.code, "cause": event.words[:2000]}

@@ -7,6 +7,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.actions.plan import Plan, Step
+from migrations_app.actions.states import GATE
 from migrations_app.execution.interface import COUNTED_VERB, HOUR, RolloutHalted, hourly_wait_text
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.clusters.identity import registrations_of
@@ -37,7 +38,7 @@ def grace_period_text(row: Rollout) -> str:
     began = row.started_at
     if began is None or timezone.now() >= began + timedelta(seconds=settings.ENV.cancel_seconds):
         return ""
-    if Attempt.objects.filter(rollout=row).exists():
+    if Attempt.objects.filter(rollout=row).exclude(verb=GATE).exists():  # steps without a request pass their gate
         return ""
     return f"{settings.ENV.cancel_seconds} seconds, in which it can still be cancelled"
 

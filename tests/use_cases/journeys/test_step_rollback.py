@@ -186,6 +186,23 @@ class TestWhatStopsIt:
         row = stage.advanced(back(row, ada))  # asked for again while people have not answered yet
         assert (row.state, rollback(row).state, states(row)[1]) == ("running", "draft", "undoing")
 
+    @pytest.mark.parametrize("outcome", ["unknown", "changed_by_other"])
+    def test_a_step_of_which_nobody_knows_whether_it_took_effect_is_left_to_a_person(self, running, shop, ada, outcome):
+        row = stage.advanced(running, 2)
+        stage.planned(shop)
+        made = stage.work(stage.advanced(row, 2))
+        a_line(made, outcome=outcome)
+        stage.ended(made, "aborted")
+        row = stage.advanced(row, 2)
+        (place,) = [place for place, state in enumerate(states(row)) if state == "failed"]
+        step = f"j{place + 1:02d}"
+        assert [(one.step, one.how) for one in rollback_of(row.pk, to=step)] == [(step, "person")]
+        row = stage.advanced(back(row, ada, step))
+        assert (row.wait_code, states(row)[place]) == ("back_needed", "undoing")
+        people.confirm_step(row.pk, person(ada), step=step, note="it had changed nothing", by=actor(ada))
+        row.refresh_from_db()
+        assert (row.state, states(row)[place], rollback_of(row.pk, to=step)) == ("paused", "ready", ())
+
     def test_a_step_that_was_skipped_after_it_had_changed_something_is_undone_too(self, running, shop, ada, cleo):
         row = stage.advanced(running, 2)
         stage.planned(shop)

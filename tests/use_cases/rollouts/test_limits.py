@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.actions.gate import Gate
-from migrations_app.actions.plan import RolloutLimits
+from migrations_app.actions.plan import RolloutLimits, Step
 from migrations_app.execution import steps
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
@@ -91,6 +91,17 @@ def test_a_freeze_is_looked_at_before_each_batch(server, cluster):  # A33
     assert outcomes(row) == APPLIED
 
 
+LEFT = Step(id="", title="Left as it is: what a rollback does not undo")
+PASSED = [("s001", "gate", "noop")]
+
+
+def test_a_freeze_is_looked_at_where_the_first_step_sends_nothing(server, cluster):  # A33
+    target, read = node(server)
+    row = rollout(cluster, LEFT, tainting(target, read))
+    Policy.objects.create(cluster=None, frozen=True, frozen_why="sales")
+    assert (ended(advanced(row)), outcomes(row)) == (("paused", "closed"), PASSED)
+
+
 @pytest.mark.usefixtures("long_slice")
 def test_deletions_wait_for_the_next_hour(server, cluster, complaints, monkeypatch):  # A33
     steps = [deleting(*config_map(server, f"map-{number}")) for number in range(3)]
@@ -119,6 +130,15 @@ def test_for_some_seconds_nothing_is_sent_yet(server, cluster, settings):
     assert (outcomes(row), row.waits_for) == ([], "10 seconds, in which it can still be cancelled")
     Rollout.objects.filter(pk=row.pk).update(started_at=timezone.now() - timedelta(seconds=11))
     assert advanced(row).state == "succeeded"
+
+
+def test_for_some_seconds_nothing_is_sent_after_a_step_without_a_request(server, cluster, settings):
+    target, read = node(server)
+    settings.ENV = replace(settings.ENV, cancel_seconds=10)
+    row = rollout(cluster, LEFT, tainting(target, read), started_at=timezone.now())
+    assert worker.advance(row.pk, holder="w") is True
+    row.refresh_from_db()
+    assert (outcomes(row), row.waits_for) == (PASSED, "10 seconds, in which it can still be cancelled")
 
 
 def test_a_rollout_that_kills_its_workers_ends_with_a_person(server, cluster):  # R36

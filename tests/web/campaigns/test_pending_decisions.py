@@ -222,12 +222,20 @@ def test_work_that_is_not_decided_here_is_named_with_its_upgrade(client, row, op
 
 
 def test_an_upgrade_that_stopped_is_named_with_its_cause(client, row, operator):
-    journey = waits(operator, "blue", cause_code="audit_blocked", needs_person=True)
-    type(journey).objects.filter(pk=journey.pk).update(state="paused")
+    journey = waits(operator, "blue", cause_code="audit_blocked")
+    type(journey).objects.filter(pk=journey.pk).update(state="paused")  # which needs no person by its own column
     client.force_login(operator)
     told = page(client, row)
     assert reverse("journey", args=[journey.pk]) in told
     assert ("Nothing waits for a person." in told, keys_in(told)) == (False, {})
+
+
+def test_an_upgrade_that_was_paused_with_its_campaign_is_not_named(client, row, operator):
+    journey = waits(operator, "blue", cause_code="asked")
+    type(journey).objects.filter(pk=journey.pk).update(state="paused")
+    CampaignMember.objects.filter(journey=journey).update(paused_with=True)
+    client.force_login(operator)
+    assert "Nothing waits for a person." in page(client, row)
 
 
 def test_an_upgrade_that_needs_nobody_is_not_named(client, row, operator):
