@@ -149,7 +149,7 @@ def test_a_hook_that_hangs_ends_in_time_and_is_taken_back(stage):  # R24
 def test_what_was_changed_since_the_preview_stops_it_before_anything_is_sent(stage):  # T16, R21
     row = previewed(stage.registered(), "upgrade_controller", source=stage.chart())
     path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/karpenter"
-    containers = [{"name": "controller", "image": "example.org/mine:1"}]
+    containers = [{"name": "controller", "env": [{"name": "LOG_LEVEL", "value": "debug"}]}]
     stage.server.admin.patch(path, {"spec": {"template": {"spec": {"containers": containers}}}}, how="strategic")
     mark = stage.server.audit_mark()
     done = carried_out(row)
@@ -164,7 +164,7 @@ def test_another_helm_since_the_preview_stops_it(stage):  # A17
     )  # fmt: skip
     mark = stage.server.audit_mark()
     done = carried_out(row)
-    assert (done.state, done.cause_code, writes(stage, mark)) == ("paused", "changed", [])
+    assert (done.state, done.cause_code, writes(stage, mark)) == ("paused", "release_changed", [])
 
 
 def test_a_chart_that_is_another_one_now(stage):
