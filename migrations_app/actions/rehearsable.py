@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from migrations_app.actions.base import Action
@@ -55,9 +56,11 @@ def replaced_workloads(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(gate.target.display_name for gate in gates if gate is not None))
 
 
-def without_replacements(plan: Plan) -> Plan:
-    """The plan that does not wait for the pods of a workload: in a rehearsal it would wait in vain."""
-    return replace(plan, steps=tuple(map(_without_replacement, plan.steps)))
+def playable(plan: Plan) -> Plan:
+    """The plan as a twin can play it: it does not wait for the pods of a workload, which nobody replaces there, and
+    does not compare the Deployment of the controller, which a twin does not have. The start of the rollout compares it.
+    """
+    return replace(plan, steps=tuple(map(_without_replacement, plan.steps)), controllers=UNSET)
 
 
 def _without_replacement(step: Step) -> Step:

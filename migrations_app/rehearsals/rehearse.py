@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.actions.plan import Plan, RolloutLimits
-from migrations_app.actions.rehearsable import replaced_workloads, without_replacements
+from migrations_app.actions.rehearsable import playable, replaced_workloads
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.collect.collect import ProgressListener, collect
 from migrations_app.inventory.inventory import Inventory
@@ -86,7 +86,7 @@ def rehearse_on(
     """
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
-    played = play(without_replacements(plan), stage, check=check)
+    played = play(playable(plan), stage, check=check)
     unknown = (*assumptions.unknown, *_refusals(stage), *_of_definitions(plan), *_of_workloads(plan))
     known = assumptions.counts_rooms
     budgets_known = not any(unknown_part.code == "budgets_unread" for unknown_part in unknown)

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.plan import Plan, numbered
 from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds, why_unplayed
+from migrations_app.actions.running_controller import PlannedController
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.rehearsals.document import LISTS, read_document, stored
 from migrations_app.rehearsals.plan_rehearsal import rehearse_plan
@@ -36,6 +38,16 @@ def test_the_stored_plan_is_played_to_its_end(plays):
         "none",
     )
     assert "aws_unread" in {one.code for one in without_failure.unknown}
+
+
+def test_the_controller_that_the_plan_was_made_with_is_not_looked_for():
+    deployment = ObjectTarget(
+        group="apps", version="v1", plural="deployments", kind="Deployment", name="karpenter", namespace="kube-system"
+    )
+    controller = PlannedController(deployment=deployment, container="controller", image="karpenter:0.32.10")
+    plan = msgspec.structs.replace(plan_for(Scene()), controllers=(controller,))
+    (play,) = rehearsed(plan, Scene())
+    assert (play.result.finished, play.result.plan) == (True, plan.digest)
 
 
 def test_it_is_played_again_with_each_failure(plays):
