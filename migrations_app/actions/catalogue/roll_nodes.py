@@ -138,9 +138,8 @@ def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> 
 @action.forecasts
 def forecast_steps(context: PlanningContext, parameters: Parameters) -> Forecast:
     going = _chosen_nodes(context.inventory, parameters)
-    listed = [
-        name for name in pools.chosen_names(parameters, "with_protected") if name in {node.name for node in going}
-    ]
+    names = {node.name for node in going}
+    listed = [name for name in pools.chosen_names(parameters, "with_protected") if name in names]
     also = (f"protected pods run on {nodes.name_list(listed)}: they may hold the drain up",) if listed else ()
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:

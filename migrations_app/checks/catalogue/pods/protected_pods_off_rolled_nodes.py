@@ -52,8 +52,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     # 1.0 ignores the old annotations; another check reports that pods lose their protection.
     on_pods, on_nodes = OLD_KEYS if case.hop.name == ALPHA_LEFT else ("", "")
-    for situation in groups_on_nodes(case, nodes, wanted=lambda pods: _pod_key(case, pods, on_pods)):
-        key, markers = _pod_key(case, situation.group, on_pods), situation.group.markers
+    for situation in groups_on_nodes(case, nodes, wanted=lambda pods: _pod_key(case, pods, old_key=on_pods)):
+        key, markers = _pod_key(case, situation.group, old_key=on_pods), situation.group.markers
         yield situation.evidence(path=PATH.format(key=key), seen=markers[key], wanted="done, or free to move")
         if not situation.exact:
             yield NODES_PARTLY_KNOWN
@@ -64,7 +64,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield Evidence(kind="Node", name=node.name, path=path, seen="true", wanted="free to go")
 
 
-def _pod_key(case: CheckContext, pods: PodGroup, old_key: str) -> str:
+def _pod_key(case: CheckContext, pods: PodGroup, *, old_key: str) -> str:
     return labels.DO_NOT_DISRUPT if protection(case, pods) else _protecting_key(pods.markers, old_key)
 
 
