@@ -1,6 +1,6 @@
 """Computes the inventory after objects of Kubernetes were patched, labelled, tainted, paused or applied."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -40,7 +40,9 @@ N = TypeVar("N", bound=o.NamedObject)
 
 
 def with_patch(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShown:
-    """The inventory after a patch; NotShown `field_not_kept` if it changes a field that a projection leaves out."""
+    """The inventory after a patch; NotShown `field_not_kept` if it changes a field that a projection leaves out, and
+    `refused` if a field that it tests is another, unless the object is already as the patch would make it.
+    """
     target_object = find_object(inventory, change.target)
     if isinstance(target_object, NotShown):
         return target_object
@@ -52,8 +54,19 @@ def with_patch(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShow
         after = merge_patched(tree, change.body) if isinstance(change.body, dict) else json_patched(tree, change.body)
         after = _with_next_generation(tree, after)
     except PatchError as refused:
+        if _is_made(tree, change.body):
+            return inventory
         return NotShown("refused", f"{change.target.kind} {refused.path}")
     return _with_changed_object(inventory, target_object, tree=after, kind=change.target.kind)
+
+
+def _is_made(tree: Plain, body: JsonMap | Sequence[JsonMap]) -> bool:
+    """Whether the object has what the JSON patch writes, as after another remedy of the same finding."""
+    writes = [] if isinstance(body, dict) else [row for row in body if row.get("op") != "test"]
+    try:
+        return bool(writes) and tree == json_patched(tree, writes)
+    except PatchError:
+        return False
 
 
 def _with_next_generation(before: Plain, after: Plain) -> Plain:

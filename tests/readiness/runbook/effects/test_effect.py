@@ -99,6 +99,15 @@ def test_each_change_of_a_spec_counts_the_generation_up() -> None:
     assert labelled.network_policies.items[0].metadata.generation == 3
 
 
+def test_a_json_patch_whose_result_is_there_already_changes_nothing() -> None:
+    before = a_cluster("1.0.14").with_docs(pool("web", ON_DEMAND, node_class="c", version="v1")).build()
+    path = "/spec/template/spec/nodeClassRef/name"
+    tested = {"op": "test", "path": path, "value": "old"}
+    written = {"op": "replace", "path": path, "value": "c"}
+    assert after(before, ObjectPatch(target=POOL, body=(tested, written))) == before
+    assert why(before, ObjectPatch(target=POOL, body=(tested, {**written, "value": "d"}))) == "refused"
+
+
 def test_a_json_patch_is_refused_where_it_does_not_fit() -> None:
     before = a_cluster("1.0.14").with_docs(pool("web", ON_DEMAND, node_class="c", version="v1")).build()
     add = {"op": "add", "path": "/spec/template/spec/requirements/-", "value": {"key": "a", "operator": "Exists"}}
