@@ -173,7 +173,7 @@ def test_after_the_run_both_stand_side_by_side_on_the_page_and_the_receipt(ada, 
     keep_comparison(row.pk)
     said = text(page(ada, row))
     assert f"Nodes at the peak {peak} at least {peak + 1} more than foretold" in said
-    assert "Time 9 min 35 s 1 h more than foretold" in said
+    assert "Duration from the first request 9 min 35 s 1 h more than foretold" in said
     receipt = ada.get(f"/rollouts/{row.pk}/receipt.md").content.decode()
     told = f"| Nodes at the peak: rehearsal, then run | {peak}; at least {peak + 1} (more than foretold) |"
     assert told in receipt
