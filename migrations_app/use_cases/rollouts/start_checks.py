@@ -69,9 +69,11 @@ def refuse_other_release(row: Rollout) -> None:
     scans = Snapshot.objects.filter(cluster_id=row.cluster_id, replaced=False, scanned_at__gt=previewed_at)
     seen = scans.order_by("-scanned_at", "-pk").values_list("karpenter_version", flat=True).first()
     release = parse(seen or "")
+    if release is None:
+        return
     plan = msgspec.json.decode(bytes(row.plan), type=Plan)
     planned = {image_release(controller.image) for controller in plan.controllers or ()}
-    if release is not None and planned and None not in planned and release not in planned:
+    if planned and None not in planned and release not in planned:
         words = f"Karpenter {release} runs by now; the preview was made with {_releases(planned)}: make a new preview"
         raise Conflict(words, code="release_changed")
 
