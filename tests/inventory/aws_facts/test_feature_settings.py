@@ -71,7 +71,7 @@ def test_without_a_queue_nothing_of_it_is_asked():
         a_cluster("1.0.14").with_values({"settings": {"interruptionQueue": "test"}}),
         a_cluster("1.0.14").unseen("settings"),
         a_cluster("1.0.14").quarantined("settings"),
-        a_cluster("1.0.14", env={"INTERRUPTION_QUEUE": ""}),
+        a_cluster("1.0.14").with_hidden("INTERRUPTION_QUEUE"),
     ],
     ids=["settings", "values", "unseen", "set aside", "by reference"],
 )

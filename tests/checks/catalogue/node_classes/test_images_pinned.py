@@ -100,4 +100,7 @@ def test_a_release_that_runs_is_written_without_looking_it_up():
         {"op": "test", "path": path, "value": "al2023@latest"},
         {"op": "replace", "path": path, "value": "al2023@v20240904"},
     )
-    assert step.undo.body == ({"op": "replace", "path": path, "value": "al2023@latest"},)
+    assert step.undo.body == (
+        {"op": "test", "path": path, "value": "al2023@v20240904"},
+        {"op": "replace", "path": path, "value": "al2023@latest"},
+    )

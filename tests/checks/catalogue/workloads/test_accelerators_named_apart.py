@@ -94,4 +94,8 @@ def test_the_remedy_patches_the_requirement_of_a_pool(operator):
             "value": before[1] | {"values": ["inferentia", "trainium", "inferentia2"]},
         },
     )
-    assert step.undo.body == ({"op": "replace", "path": path, "value": before},)
+    after = [before[0], before[1] | {"values": ["inferentia", "trainium", "inferentia2"]}]
+    assert step.undo.body == (
+        {"op": "test", "path": path, "value": after},
+        {"op": "replace", "path": path, "value": before},
+    )
