@@ -36,7 +36,7 @@ check = Check(
     severity_at={ALPHA_LEFT: "warning"},
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
-        "kubernetes-sigs/karpenter@v0.37.7 and v1.12.0:pkg/utils/pod/scheduling.go",
+        "kubernetes-sigs/karpenter@v1.12.0:pkg/utils/pod/scheduling.go",
     ),
     remedy_tools=("kubectl",),
 )

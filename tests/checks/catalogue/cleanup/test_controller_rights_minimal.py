@@ -79,4 +79,7 @@ def test_a_rule_that_keeps_other_verbs_is_patched_and_brought_back():
         {"op": "test", "path": f"/rules/{at}/verbs", "value": ["create", "get"]},
         {"op": "replace", "path": f"/rules/{at}/verbs", "value": ["get"]},
     )
-    assert step.undo.body == ({"op": "replace", "path": f"/rules/{at}/verbs", "value": ["create", "get"]},)
+    assert step.undo.body == (
+        {"op": "test", "path": f"/rules/{at}/verbs", "value": ["get"]},
+        {"op": "replace", "path": f"/rules/{at}/verbs", "value": ["create", "get"]},
+    )

@@ -87,4 +87,8 @@ def test_the_remedy_patches_the_requirement_of_a_pool():
         {"op": "test", "path": f"{path}/1", "value": before[1]},
         {"op": "replace", "path": f"{path}/1", "value": before[1] | {"values": ["on-demand", "reserved"]}},
     )
-    assert step.undo.body == ({"op": "replace", "path": path, "value": before},)
+    after = [before[0], before[1] | {"values": ["on-demand", "reserved"]}]
+    assert step.undo.body == (
+        {"op": "test", "path": path, "value": after},
+        {"op": "replace", "path": path, "value": before},
+    )
