@@ -211,7 +211,11 @@ def test_the_remedy_points_at_the_real_service():
     assert first.how == "kubectl"
     assert first.text.splitlines()[0] == (
         "kubectl patch crd nodepools.karpenter.sh --type=json -p "
-        '\'[{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service",'
+        '\'[{"op":"test","path":"/spec/conversion/webhook/clientConfig/service/namespace","value":"kube-system"},'
+        '{"op":"test","path":"/spec/conversion/webhook/clientConfig/service/name","value":"karpenter"},'
+        '{"op":"test","path":"/spec/conversion/webhook/clientConfig/service/port","value":8443},'
+        '{"op":"test","path":"/spec/conversion/webhook/clientConfig/service/path","value":"/conversion/karpenter.sh"},'
+        '{"op":"replace","path":"/spec/conversion/webhook/clientConfig/service",'
         '"value":{"namespace":"karpenter","name":"karpenter","port":8443,"path":"/conversion/karpenter.sh"}}]\''
     )
 
