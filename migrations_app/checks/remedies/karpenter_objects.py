@@ -28,7 +28,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, WholeObject
 from migrations_app.inventory.parse import is_karpenter
 from migrations_app.karpenter.releases import serves
-from migrations_app.manifests.patches import merge_patch_at
+from migrations_app.manifests.patches import merge_patch_at, merge_patched
 
 RESOURCES: Final = {
     "Provisioner": ("provisioners", "provisioners.karpenter.sh"),
@@ -76,12 +76,12 @@ def change_remedies(
 
 def with_undo(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
     """The step with what was seen and its undo, if the step is a merge patch of an object that was read whole;
-    otherwise unchanged."""
+    otherwise unchanged. What the step itself says of the fields stands for those that were missing."""
     before = found_object(inventory, row)
     if not isinstance(step, ObjectPatch) or not isinstance(before, WholeObject):
         return step
     tree = {"spec": before.spec or {}, "status": before.status or {}}
-    return with_seen(step, tree)
+    return with_seen(step, merge_patched(step.seen or {}, tree))
 
 
 def target_of(row: Evidence) -> ChangeTarget:
@@ -94,11 +94,12 @@ def _resource(kind: str) -> str:
     return "nodes" if kind == "Node" else RESOURCES[kind][1]
 
 
-def merge_patch_of(path: str, value: object) -> StepOf:
-    """Returns a function that makes a merge patch which sets that path; null removes the field."""
-    body = merge_patch_at(path, value)
+def merge_patch_of(path: str, value: object, *, default: object = None) -> StepOf:
+    """Returns a function that makes a merge patch which sets that path; null removes the field. `default` is what
+    stands in a missing field by then, from the CRDs or the conversion."""
+    body, seen = merge_patch_at(path, value), None if default is None else merge_patch_at(path, default)
     done = f"{path} is {json.dumps(value)}" if value is not None else f"{path} is gone"
-    return lambda row: ObjectPatch(target=target_of(row), body=body, done=done)
+    return lambda row: ObjectPatch(target=target_of(row), body=body, seen=seen, done=done)
 
 
 def edit_task(row: Evidence) -> PersonTask:

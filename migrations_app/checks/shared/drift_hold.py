@@ -14,7 +14,6 @@ from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.versions import Release, minor_order
 from migrations_app.manifests import JsonMap
-from migrations_app.manifests.patches import under_patch
 
 DRIFTED: Final = "Drifted"
 _MILD: Final = "Holds drift during the upgrade, beside each pool's own budgets; consolidation goes on"
@@ -56,13 +55,14 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
 
 
 def _hold_patch(pool: NodePool, running: Release | None) -> ObjectPatch:
+    """CRDs that keep budgets fill in the default one where the pool has none, so that it is there by then."""
     hold, own = _body(budgets_with_hold(pool, running)), _body(_own_budgets(pool))
     target = ChangeTarget("NodePool", pool.name, resource=RESOURCES["NodePool"][1])
     undo = ObjectPatch(target=target, body=own, seen=hold, when="after")
     return ObjectPatch(
         target=target,
         body=hold,
-        seen=under_patch(hold, {"spec": pool.spec or {}}),
+        seen=own,
         undo=replace(undo, what=_settings_text([undo])),
         done=f"{BUDGETS} of NodePool {pool.name} ends with the hold",
     )

@@ -57,6 +57,5 @@ def _without_wait(pool: NodePool) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("v1beta1 refuses the field beside WhenUnderutilized: only once 1.0 runs",)
-    yield from change_remedies(
-        case, evidence, what="set consolidateAfter to 5m", line=merge_patch_of(AFTER, "5m"), notes=notes
-    )
+    line = merge_patch_of(AFTER, "5m", default="0s")
+    yield from change_remedies(case, evidence, what="set consolidateAfter to 5m", line=line, notes=notes)

@@ -50,7 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    line = merge_patch_of(BUDGETS, [{"nodes": f"{DEFAULT_PERCENT}%"}])
+    budgets = [{"nodes": f"{DEFAULT_PERCENT}%"}]
+    line = merge_patch_of(BUDGETS, budgets, default=budgets)
     task, running = "write the budgets that are meant", case.running.release
     if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
         notes = (f"{running} keeps no budgets: only once the new CRDs are there",)

@@ -54,6 +54,12 @@ def test_unseen():
     unseen_is_unknown(CHECK, "1.1+", version="1.0.14")
 
 
+def test_what_the_conversion_fills_in_is_expected_there():
+    (given,) = remedies(CHECK, "1.0", at("0.37.8", a_pool({AFTER: GONE})))
+    patch = patch_words(("/spec/disruption/consolidateAfter", "0s", "5m"))
+    assert given.text.splitlines()[-1] == f"kubectl patch nodepools.karpenter.sh web {patch}"
+
+
 def test_the_remedy_waits_for_1_0():
     given = remedies(CHECK, "1.1+", v1({AFTER: "0s"}))
     assert parses(given) == ["kubectl"]
