@@ -111,13 +111,13 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 # A stamp is written when its set is complete. The development set contains the runtime set.
-# uv installs the development set in a tenth of pip's time, but does not read pip's configuration: where it fails, pip is next.
 $(VENV)/.run: $(BIN)/pip locks/run.txt pyproject.toml
 	@echo "installing the runtime set"
 	@$(PIP_INSTALL) --require-hashes --no-deps -r locks/run.txt
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# uv takes an eighth of pip's processor time, but does not read pip's configuration: where it fails, pip is next.
 $(VENV)/.dev: $(BIN)/pip locks/dev.txt pyproject.toml
 	@echo "installing the development set"
 	@sed -n '/^uv==/,/[^\\]$$/p' locks/dev.txt >$(VENV)/uv.txt

@@ -98,6 +98,14 @@ def scan(server: ApiServer, clean: Clean) -> Report:
     return evaluate(replace(found, inventory=inventory)).report
 
 
+def kubeconfig_of(server: ApiServer, folder: Path) -> Path:
+    """A kubeconfig of the server's admin in the folder, for nobody else to read."""
+    path = folder / "kubeconfig"
+    path.write_text(server.kubeconfig(server.admin_token))
+    path.chmod(0o600)
+    return path
+
+
 def run(lines: str, *, kubectl: Path, kubeconfig: Path) -> subprocess.CompletedProcess[str]:
     """What became of the lines in a shell that ends at the first error."""
     told = {**environment(), "PATH": f"{kubectl.parent}:{os.environ['PATH']}", "KUBECONFIG": str(kubeconfig)}

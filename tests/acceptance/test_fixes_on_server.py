@@ -11,7 +11,7 @@ from tests.acceptance.judging import at, judged
 from tests.acceptance.planted import FAULTS
 from tests.acceptance.planting import Fault, names
 from tests.acceptance.proofs import ALONE, by_cluster, is_fixed, lines_of
-from tests.acceptance.real_clusters import load, run, scan
+from tests.acceptance.real_clusters import kubeconfig_of, load, run, scan
 from tests.deploy.helm import Helm
 from tests.servers.apiserver import ApiServer
 
@@ -55,9 +55,7 @@ def test_a_fix_by_the_chart_has_no_lines_for_kubectl(fault: Fault) -> None:
 
 def left_after(faults: list[Fault], *, server: ApiServer, kubectl: Path, folder: Path) -> list[str]:
     """The checks that still fail after the lines of each fault have been run in the same cluster."""
-    kubeconfig = folder / "kubeconfig"
-    kubeconfig.write_text(server.kubeconfig(server.admin_token))
-    kubeconfig.chmod(0o600)
+    kubeconfig = kubeconfig_of(server, folder)
     clean, documents = find(faults[0].on), objects(find(faults[0].on))
     for fault in faults:
         fault.plant(documents)

@@ -12,9 +12,9 @@ from migrations_app.karpenter.kinds import EC2_NODE_CLASS, NODE_POOL
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.own_objects import CLASS, POOL
 from tests.acceptance.planted import FAULTS
-from tests.acceptance.planting import Document, Plant, cut, every, put, without
+from tests.acceptance.planting import Document, Fault, Plant, cut, every, put, without
 from tests.acceptance.proofs import GUARDED, finding_of, lines_of
-from tests.acceptance.real_clusters import load, run
+from tests.acceptance.real_clusters import kubeconfig_of, load, run
 from tests.deploy.helm import Helm
 from tests.servers.apiserver import ApiServer
 
@@ -26,6 +26,14 @@ CRD = "CustomResourceDefinition"
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(Helm(tmp_path_factory.mktemp("helm")).kubectl)
+
+
+def planted(fault: Fault, server: ApiServer) -> list[Document]:
+    """The objects of the fault's cluster with the fault, as loaded into the server."""
+    documents = objects(find(fault.on))
+    fault.plant(documents)
+    load(server, documents)
+    return documents
 
 
 def a_second_pool(marked: Plant, documents: list[Document]) -> None:
@@ -43,9 +51,7 @@ def test_a_patch_waits_for_what_has_to_be_seen_first(clean_apiserver: ApiServer,
     without("NodeClaim")(documents)
     put(CRD, POOLS, "status/storedVersions", ["v1beta1", "v1"])(documents)
     load(clean_apiserver, documents)
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
-    kubeconfig.chmod(0o600)
+    kubeconfig = kubeconfig_of(clean_apiserver, tmp_path)
 
     def made(pipe: tuple[tuple[str, ...], ...]) -> bool:
         done = run(f"{piped(pipe)} && echo patched || true", kubectl=kubectl, kubeconfig=kubeconfig)
@@ -65,12 +71,8 @@ def test_a_provisioner_is_deleted_only_once_no_machine_is_left(
 ) -> None:
     """Deleting it earlier drains all of its nodes at once. An AWSNodeTemplate waits for its Provisioner in turn."""
     (fault,) = (one for one in FAULTS if one.of in GUARDED)
-    documents = objects(find(fault.on))
-    fault.plant(documents)
-    load(clean_apiserver, documents)
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
-    kubeconfig.chmod(0o600)
+    planted(fault, clean_apiserver)
+    kubeconfig = kubeconfig_of(clean_apiserver, tmp_path)
     (lines,) = lines_of(finding_of(fault))
     (template_lines,) = lines_of(finding_of(replace(fault, check="legacy_node_templates_gone")))
     machines, provisioners = (f"/apis/karpenter.sh/v1alpha5/{plural}" for plural in ("machines", "provisioners"))
@@ -113,12 +115,8 @@ def test_a_patch_of_an_old_scan_leaves_a_newer_value(
     check: str, clean_apiserver: ApiServer, kubectl: Path, tmp_path: Path
 ) -> None:
     fault = WRITTEN_OVER[check]
-    documents = objects(find(fault.on))
-    fault.plant(documents)
-    load(clean_apiserver, documents)
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
-    kubeconfig.chmod(0o600)
+    documents = planted(fault, clean_apiserver)
+    kubeconfig = kubeconfig_of(clean_apiserver, tmp_path)
     (lines,) = lines_of(finding_of(fault))
     pool = next(one for one in every(documents, POOL) if one["metadata"]["name"] == fault.object)
     path = clean_apiserver.admin.path_of(pool)

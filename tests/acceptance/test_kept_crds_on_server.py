@@ -8,7 +8,7 @@ import pytest
 from migrations_app.checks.remedies.crd_upgrade import PRUNE, keep_all_crds
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.planting import Document, all_of, put
-from tests.acceptance.real_clusters import CRD, load, run
+from tests.acceptance.real_clusters import CRD, kubeconfig_of, load, run
 from tests.deploy.helm import Helm
 from tests.servers.api_client import Client
 from tests.servers.apiserver import ApiServer
@@ -51,9 +51,7 @@ def test_each_crd_of_karpenter_is_kept_and_no_other(clean_apiserver: ApiServer, 
     )
     planted(definitions)
     load(clean_apiserver, [*definitions, *(of_others(*names) for names in OTHERS)])
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
-    kubeconfig.chmod(0o600)
+    kubeconfig = kubeconfig_of(clean_apiserver, tmp_path)
     wanted = {one["metadata"]["name"]: "Prune=false" for one in definitions}
     wanted |= {POOLS: "ServerSideApply=true,Replace=true,Prune=false"}
     assert len(wanted) >= 3

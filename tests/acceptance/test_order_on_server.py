@@ -20,7 +20,7 @@ from migrations_app.karpenter.versions import release
 from migrations_app.samples.karpenter_objects import ON_DEMAND, node_template, pool, provisioner
 from tests import upstream
 from tests.acceptance.commands import Command, commands
-from tests.acceptance.real_clusters import run
+from tests.acceptance.real_clusters import kubeconfig_of, run
 from tests.deploy.helm import Helm
 from tests.servers.api_client import Client, RefusedError
 from tests.servers.apiserver import ApiServer
@@ -136,11 +136,9 @@ def test_nothing_is_created_while_the_name_of_a_role_is_missing(
     serve(clean_apiserver, "v0.32.10", *BETA)
     old = [provisioner("web", ON_DEMAND, template="default"), node_template("default", cluster="test")]
     made = convert_texts([("alpha.yaml", yaml.safe_dump_all(map(fresh, old)))], Options(to="v1beta1")).objects
-    beta, kubeconfig = tmp_path / "beta.yaml", tmp_path / "kubeconfig"
+    beta, kubeconfig = tmp_path / "beta.yaml", kubeconfig_of(clean_apiserver, tmp_path)
     beta.write_text(yaml.safe_dump_all(made))
     assert PLACEHOLDER in beta.read_text()
-    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
-    kubeconfig.chmod(0o600)
     lines = successor_commands().text.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("grep "))
     guarded = "\n".join(lines[start : start + 2])

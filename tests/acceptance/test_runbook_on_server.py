@@ -29,7 +29,7 @@ from migrations_app.readiness.stage import detect_running_release
 from tests.acceptance import cluster_crds
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.judging import as_list, collected, judged
-from tests.acceptance.real_clusters import load, run
+from tests.acceptance.real_clusters import kubeconfig_of, load, run
 from tests.deploy.helm import Helm
 from tests.readiness.runbook.test_runbook_rules import changing, steps
 from tests.servers.api_client import Client
@@ -126,9 +126,7 @@ def test_a_runbook_of_v1beta1_leads_where_the_walk_says(
 ) -> None:
     clean = find(name)
     documents = objects(clean)
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(clean_apiserver.kubeconfig(clean_apiserver.admin_token))
-    kubeconfig.chmod(0o600)
+    kubeconfig = kubeconfig_of(clean_apiserver, tmp_path)
     load(clean_apiserver, [free(one) for one in documents])
     start = collected(name, as_list(documents, kubernetes=clean.kubernetes)).inventory
     ahead = path(detect_running_release(start), kubernetes=clean.kubernetes).hops
