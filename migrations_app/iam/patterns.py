@@ -3,7 +3,7 @@ are not filled.
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import lru_cache
 
@@ -23,6 +23,8 @@ class Wildcard(Enum):
     ONE = "?"
     HOLE = "a value that is not known"
 
+
+_MANY = (Wildcard.MANY, Wildcard.HOLE)
 
 Token = str | Wildcard
 Tokens = tuple[Token, ...]
@@ -63,7 +65,7 @@ def matches(tokens: Tokens | None, text: str) -> Tri:
     """Whether the whole text matches; None if that depends on an unknown part."""
     if tokens is None:
         return False
-    is_match = _glob(tokens, text, many=(Wildcard.MANY, Wildcard.HOLE), single=Wildcard.ONE)
+    is_match = _glob(tokens, text)
     return None if is_match and Wildcard.HOLE in tokens else is_match
 
 
@@ -86,27 +88,47 @@ def resource_matches(pattern: str, resource: str, *, lookup: KeyLookup, variable
 
 
 def _text_matches(pattern: str, text: str) -> bool:
-    """Whether the whole text matches a pattern without variables. Most have no `?`: each part between two stars is
-    then looked for where the part before it ended.
+    """Whether the whole text matches a pattern without variables: each part between two stars is looked for where the
+    part before it ended. Compiles no regular expression, because a document may contain thousands of patterns.
     """
-    if "?" in pattern:
-        return _glob(pattern, text, many=("*",), single="?")
     first, *others = pattern.split("*")
     if not others:
-        return pattern == text
-    place = len(first)
-    for part in others[:-1]:
-        found = text.find(part, place)
+        return len(pattern) == len(text) and _fits(pattern, text)
+    last = others.pop()
+    place, end = len(first), len(text) - len(last)
+    if end < place or not _fits(first, text) or not _fits(last, text, place=end):
+        return False
+    for part in others:
+        found = _find(part, text, start=place)
         if found < 0:
             return False
         place = found + len(part)
-    last = others[-1]
-    return text.startswith(first) and text.endswith(last) and len(text) - len(last) >= place
+    return place <= end
 
 
-def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], single: Token) -> bool:
-    """Whether the whole text matches. Compiles no regular expression, because a document may contain thousands of
-    patterns.
+def _fits(part: str, text: str, *, place: int = 0) -> bool:
+    """Whether the part, which may contain `?`, matches the text at that place, where the text is long enough."""
+    if "?" not in part:
+        return text.startswith(part, place)
+    return all(sign in ("?", other) for sign, other in zip(part, text[place : place + len(part)], strict=True))
+
+
+def _find(part: str, text: str, *, start: int) -> int:
+    """Where the part next matches the text from `start` on; -1 if nowhere. Looks for its longest run without `?`."""
+    if "?" not in part:
+        return text.find(part, start)
+    run = max(part.split("?"), key=len)
+    offset = part.index(run)
+    found = text.find(run, start + offset)
+    while found >= 0 and found - offset + len(part) <= len(text):
+        if _fits(part, text, place=found - offset):
+            return found - offset
+        found = text.find(run, found + 1)
+    return -1
+
+
+def _glob(pattern: Sequence[Token], text: str) -> bool:
+    """Whether the whole text matches.
 
     A mismatch backtracks to the last star only, since everything before it matched as early as possible: the cost
     is at most the product of both lengths, even for hostile input.
@@ -115,17 +137,17 @@ def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], singl
     star, resume = -1, 0
     while at < len(text):
         sign = pattern[place] if place < len(pattern) else None
-        if sign in many:
+        if sign in _MANY:
             star, resume = place, at
             place += 1
-        elif sign == single or sign == text[at]:
+        elif sign == Wildcard.ONE or sign == text[at]:
             at, place = at + 1, place + 1
         elif star >= 0:
             resume += 1
             at, place = resume, star + 1
         else:
             return False
-    return all(sign in many for sign in pattern[place:])
+    return all(sign in _MANY for sign in pattern[place:])
 
 
 _PIECE_OF_ARN = re.compile(r"\$\{[^{}]*\}")

@@ -165,17 +165,18 @@ _MATCHING = re.compile(
     r"\bon\s{0,20}\(([\w\s,]{0,500})\)\s{0,20}(?:group_(?:left|right)\s{0,20}(?:\([\w\s,]{0,500}\))?)?",
     re.ASCII,
 )
+# Those of what ends at a place are of the text before it read backwards, so that each is tried at one place only.
 _SERIES_BEFORE = re.compile(
-    r"(?:[A-Za-z_:][\w:]{0,200})?\s{0,20}(?:\{[^{}]{0,1000}\})?\s{0,20}(?:\[[^\[\]]{0,50}\])?\s{0,20}\Z"
+    r"\s{0,20}(?:\][^\[\]]{0,50}\[)?\s{0,20}(?:\}[^{}]{0,1000}\{)?\s{0,20}(?:[\w:]{0,200}[A-Za-z_:])?"
 )
 _SERIES_AFTER = re.compile(r"\s{0,20}(?:[A-Za-z_:][\w:]{0,200})?\s{0,20}(?:\{[^{}]{0,1000}\})?")
-_GROUPING_BEFORE = re.compile(r"\b(?:by|without)\s{0,20}\([\w\s,]{0,500}\)\s{0,20}\Z", re.ASCII)
+_GROUPING_BEFORE = re.compile(r"\s{0,20}\)[\w\s,]{0,500}\(\s{0,20}(?:yb|tuohtiw)\b", re.ASCII)
 _CALL = re.compile(
     r"\s{0,20}[A-Za-z_]\w{0,50}\s{0,20}(?:\b(?:by|without)\s{0,20}\([\w\s,]{0,500}\)\s{0,20})?(?=\()|\s{0,20}(?=\()",
     re.ASCII,
 )
 _OPERAND_MADE = re.compile(r"\blabel_(?:replace|join)\b")
-_NAME_BEFORE = re.compile(r"[A-Za-z_]\w{0,50}\s{0,20}\Z", re.ASCII)
+_NAME_BEFORE = re.compile(r"\s{0,20}\w{0,50}[A-Za-z_]", re.ASCII)
 _ARGUMENT_LENGTH = 2000
 _GROUPINGS_READ = 1000
 
@@ -281,15 +282,18 @@ def _matched(text: str) -> Iterator[LabelUse]:
 
 def _operand_before(text: str, bare: str, *, end: int) -> str:
     """The series, call or parentheses that end at that place, without what stands before a grouping."""
-    start = max(0, end - _ARGUMENT_LENGTH)
-    grouping = _GROUPING_BEFORE.search(bare, start, end)
-    end = grouping.start() if grouping else end
-    if bare[start:end].rstrip().endswith(")"):
+    end -= _length_before(_GROUPING_BEFORE, bare, end=end)
+    if bare[max(0, end - _ARGUMENT_LENGTH) : end].rstrip().endswith(")"):
         argument = _argument(text, bare, before=end)
-        name = _NAME_BEFORE.search(bare, start, end - len(argument))
-        return f"{name[0] if name else ''}{argument}"
-    series = _SERIES_BEFORE.search(bare, start, end)
-    return text[series.start() : end] if series else ""
+        start = end - len(argument)
+        return text[start - _length_before(_NAME_BEFORE, bare, end=start) : end]
+    return text[end - _length_before(_SERIES_BEFORE, bare, end=end) : end]
+
+
+def _length_before(pattern: re.Pattern[str], text: str, *, end: int) -> int:
+    """How many characters before that place match a pattern of reversed text; 0 if none do."""
+    found = pattern.match(text[max(0, end - _ARGUMENT_LENGTH) : end][::-1])
+    return found.end() if found else 0
 
 
 def _operand_after(text: str, bare: str, *, start: int) -> str:

@@ -1,8 +1,10 @@
 """What a remedy patches, a real API server takes: a dry run of each patch over the object as the cluster holds it."""
 
 import copy
+from itertools import product
 from typing import Any, NamedTuple
 
+from migrations_app.conversion.convert import convert
 from tests.acceptance.advice import Advice, advice
 from tests.acceptance.clusters import CLEAN
 from tests.acceptance.commands import Command, commands
@@ -11,6 +13,7 @@ from tests.acceptance.test_remedies import kind_of
 from tests.servers.api_client import RefusedError
 from tests.servers.apiserver import ApiServer
 from tests.servers.crds import without_rules
+from tests.upstream import crd_tags, crds
 
 pytestmark = ONE_WORKER
 
@@ -39,19 +42,53 @@ def patchings() -> list[Patching]:
         if (there := _object(command, one)) and not _goes_on(command, there)
     ]
     once = {(one.object["apiVersion"], one.object["kind"], repr(one.command.patch)): one for one in found}
-    return [one._replace(definition=_definition(one.object, one.advice)) for one in once.values()]
+    return [_as_filled_in(one._replace(definition=_definition(one.object, one.advice))) for one in once.values()]
 
 
 def _goes_on(command: Command, document: Document) -> bool:
     """Whether the patch tests a list that is the one of the object with an entry more, which an earlier hop adds."""
-    for step in command.patch if isinstance(command.patch, list) else []:
-        if step["op"] == "test" and isinstance(step["value"], list):
-            holder: Any = document
-            for part in step["path"].split("/")[1:]:
-                holder = holder[int(part)] if isinstance(holder, list) else (holder or {}).get(part)
-            if isinstance(holder, list) and holder != step["value"] and holder == step["value"][: len(holder)]:
-                return True
+    for path, value in _tests(command):
+        found = _at(document, path)
+        if isinstance(value, list) and isinstance(found, list) and found != value and found == value[: len(found)]:
+            return True
     return False
+
+
+def _as_filled_in(one: Patching) -> Patching:
+    """A patch that tests what its object lacks: the object under the first CRDs that fill that in, or as v1 where the
+    conversion does. Unchanged if neither does, so that the server refuses the patch.
+    """
+    missing = [(path, value) for path, value in _tests(one.command) if value and _at(one.object, path) is None]
+    version = one.object["apiVersion"].rpartition("/")[2]
+    for name, tag in product(dict.fromkeys((version, "v1")), crd_tags() if missing else ()):
+        (shown,) = [one.object] if name == version else convert([one.object]).objects
+        for crd in crds(tag):
+            schemas = {each["name"]: each["schema"]["openAPIV3Schema"] for each in crd["spec"]["versions"]}
+            if crd["spec"]["names"]["kind"] != one.object["kind"] or name not in schemas:
+                continue
+            if all(value in (_at(shown, path), _default(schemas[name], path)) for path, value in missing):
+                made = without_rules({**crd, "metadata": {"name": crd["metadata"]["name"]}})
+                return one._replace(object=shown, definition={**made, "spec": _as_written(shown, made["spec"])})
+    return one
+
+
+def _tests(command: Command) -> list[tuple[list[str], Any]]:
+    """The paths that a JSON patch tests, each with the value."""
+    steps = command.patch if isinstance(command.patch, list) else []
+    return [(step["path"].split("/")[1:], step["value"]) for step in steps if step["op"] == "test"]
+
+
+def _at(document: Any, path: list[str]) -> Any:
+    for part in path:
+        name = part.replace("~1", "/").replace("~0", "~")
+        document = document[int(name)] if isinstance(document, list) else (document or {}).get(name)
+    return document
+
+
+def _default(schema: Document, path: list[str]) -> Any:
+    for part in path:
+        schema = schema.get("properties", {}).get(part, {})
+    return schema.get("default")
 
 
 def _object(command: Command, one: Advice) -> Document | None:

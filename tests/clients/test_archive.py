@@ -5,7 +5,6 @@ import io
 import os
 import random
 import tarfile
-import time
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -27,10 +26,8 @@ def read(raw: bytes, limits: ArchiveLimits = LIMITS) -> list[tuple[str, bytes]]:
 
 
 def refusal(raw: bytes, limits: ArchiveLimits = LIMITS) -> str:
-    started = time.process_time()
     with pytest.raises(InvalidBundle) as caught:
         read(raw, limits)
-    assert time.process_time() - started < 10
     return caught.value.code
 
 

@@ -30,7 +30,7 @@ from migrations_app.clients.helm.relay_rules import DryRules, PlannedRules, Rela
 from migrations_app.errors import Conflict, InvalidInput
 from tests.clients.kubernetes.rig import CANARY, FAST, always, speaking
 from tests.helm.own_charts import packed
-from tests.servers.waiting import eventually
+from tests.servers.waiting import AT_ONCE, eventually
 
 RUN = HelmRun(do="upgrade", release="karpenter", namespace="karpenter", before=1)
 SERVED = always(lambda wire: wire.answer(b'{"kind": "Version"}'))
@@ -107,7 +107,7 @@ def test_a_server_that_drips_or_hangs_costs_a_bounded_time():  # K06, T06
         ):
             status, _, body = ask(relay.url, "GET", "/api")
         assert (status, json.loads(body)["kind"]) == (504, "Status")
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < AT_ONCE
 
 
 def test_only_who_knows_the_path_gets_through_and_only_clean_paths_do():  # K13, T03

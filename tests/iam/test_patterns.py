@@ -1,5 +1,4 @@
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -7,6 +6,7 @@ from hypothesis import strategies as st
 
 from migrations_app.iam.patterns import action_matches, arn_matches, matches, resource_matches, tokens_of
 from migrations_app.iam.three_valued_logic import all_of, any_of, negated
+from tests.growth import LINEAR, growth
 
 KNOWN = {"aws:PrincipalTag/team": ("blue",), "aws:RequestedRegion": ("eu-west-1",), "aws:username": ()}
 
@@ -112,11 +112,12 @@ def test_an_arn_with_a_variable_without_value_matches_nothing():
     assert arn_matches(None, "arn:aws:eks:eu-west-1:1:cluster/x") is False
 
 
-def test_many_stars_do_not_take_long():
-    pattern = "*a" * 400 + "b"
-    started = time.process_time()
-    assert text_matches(pattern, "a" * 4000) is False
-    assert time.process_time() - started < 2
+@pytest.mark.parametrize(
+    "pattern", ["*a" * 200 + "b", "*a?" * 100 + "b", "*?a" * 100 + "*b", "${x}" + "*a?" * 100 + "b"]
+)
+def test_the_cost_of_many_stars_grows_with_the_text(pattern):
+    assert text_matches(pattern, "a" * 1000) is False
+    assert growth(lambda size: text_matches(pattern, "a" * size), small=1_000, large=16_000) < LINEAR
 
 
 def _slow(pattern, text):
@@ -148,9 +149,9 @@ def test_wildcards_mean_what_an_expression_says(pattern, text):
     assert resource_matches(pattern, text, lookup=lookup, variables=True) is wanted
 
 
-def test_thousands_of_patterns_take_no_time():
-    patterns = [f"arn:aws:ec2:*:{'*a' * 20}{number:05d}" for number in range(5000)]
-    start = time.process_time()
-    assert not any(resource_matches(one, "arn:aws:ec2:eu-west-1:1:instance/i-0", lookup=lookup, variables=True)
-                   for one in patterns)  # fmt: skip
-    assert time.process_time() - start < 2
+@pytest.mark.parametrize("end", ["", "?"])
+def test_no_pattern_of_thousands_is_compiled(end, monkeypatch):
+    monkeypatch.setattr(re, "compile", None)
+    patterns = [f"arn:aws:ec2:*:{'*a' * 20}{number:05d}{end}" for number in range(1000)]
+    arn = "arn:aws:ec2:eu-west-1:1:instance/i-0"
+    assert not any(resource_matches(one, arn, lookup=lookup, variables=True) for one in patterns)

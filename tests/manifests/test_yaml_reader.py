@@ -3,7 +3,6 @@
 import json
 import math
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +19,8 @@ WIDE = YamlLimits(documents=10, depth=100, nodes=100_000)
 
 
 def refusal(raw: bytes, limits: YamlLimits = YamlLimits()) -> tuple[str, str]:  # noqa: B008 - a frozen value
-    started = time.monotonic()
     with pytest.raises(InvalidInput) as caught:
         list(read_documents(raw, limits=limits))
-    assert time.monotonic() - started < 5
     return caught.value.code, caught.value.where
 
 
@@ -231,7 +228,6 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:  # T04
 
 def check_any(raw: bytes) -> None:
     """It ends in plain values that JSON can hold, or in one of our codes."""
-    started = time.monotonic()
     code, found = "yaml_fine", list[Any]()
     try:
         found = list(read_documents(raw, limits=WIDE))
@@ -240,7 +236,6 @@ def check_any(raw: bytes) -> None:
     assert code.startswith("yaml_")
     assert all(map(is_finite, found))
     msgspec.json.encode(found)
-    assert time.monotonic() - started < 2
 
 
 def is_finite(value: object) -> bool:

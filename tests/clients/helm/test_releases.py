@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import random
-import time
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from migrations_app.clients.helm.values import kept_values
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from migrations_app.inventory.parts import UnparsableObject
 from migrations_app.redaction import REMOVED, is_secret_name
+from tests.growth import LINEAR, growth
 
 MANIFEST = """---
 # Source: karpenter-crd/templates/karpenter.sh_nodepools.yaml
@@ -176,10 +176,8 @@ def test_two_thousand_changed_records_end_in_a_result() -> None:  # T05
     seed = random.randrange(2**32)
     dice = random.Random(seed)
     inner = gzip.compress(json.dumps(record()).encode(), mtime=0)
-    started = time.process_time()
     kinds = {type(read_release(secret(changed(inner, dice), form="plain"))) for _ in range(2000)}
     assert kinds <= {HelmRelease, UnparsableObject, type(None)}, seed
-    assert time.process_time() - started < 60
 
 
 def changed(raw: bytes, dice: random.Random) -> bytes:
@@ -304,11 +302,15 @@ def test_a_manifest_tells_its_crds_and_karpenters_objects() -> None:
 @pytest.mark.parametrize(
     "text", ["", "---\n---\n", "kind: CustomResourceDefinition\n", "metadata:\n" + "  \n" * 50_000, "x" * 10**6]
 )
-def test_odd_manifests_declare_nothing_and_take_no_time(text: str) -> None:
-    started = time.process_time()
+def test_odd_manifests_declare_nothing(text: str) -> None:
     found = declared("apiVersion: v1\nkind: CustomResourceDefinition\n" + text)
     assert (found.crds, found.packaged) == ((), ())
-    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("part", ["  \n", "x", "---\n", "metadata:\n", "  name: a\n"])
+def test_the_cost_of_an_odd_manifest_grows_with_its_length(part: str) -> None:
+    start = "apiVersion: v1\nkind: CustomResourceDefinition\nmetadata:\n"
+    assert growth(lambda size: declared(start + part * (size // len(part))), small=20_000, large=400_000) < LINEAR
 
 
 names = st.text("abcdefghij-0123456789", min_size=1, max_size=20).filter(lambda text: text[0] != "-")

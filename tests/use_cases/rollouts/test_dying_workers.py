@@ -1,7 +1,6 @@
 """Workers that are killed, stand still or come late: the next one goes on, and nothing is lost or done twice."""
 
 import random
-import time
 
 import pytest
 
@@ -53,10 +52,8 @@ def test_thirty_kills_lose_and_double_nothing(workers, clean_apiserver):  # R02,
     for _ in range(2):
         for pid in [workers.start(row, dice.choice(points), dice.randint(1, 2)) for row in rows]:
             assert workers.wait(pid) == KILLED
-    began = time.monotonic()
     for pid in [workers.start(row) for row in rows]:
         assert workers.wait(pid) == 0
-    assert time.monotonic() - began < 90
     assert [(workers.state(row), workers.complaints(row)) for row in rows] == [("succeeded", [])] * len(rows)
     every = ["s001", "s002", "s003", "s004"]
     assert [effects(clean_apiserver, row, workers) for row in rows] == [every] * len(rows)
