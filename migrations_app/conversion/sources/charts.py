@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from migrations_app.conversion.findings import FieldPath
 from migrations_app.karpenter.controller_settings import given_settings
+from migrations_app.manifests.reader import read
 
 MAIN, CRDS = "karpenter", "karpenter-crd"
+_VALUES_FILES = (".yaml", ".yml")
 _PARAMETER_LISTS = ("parameters", "set")
 
 
@@ -115,6 +117,20 @@ def _k3s(body: Mapping[str, Any]) -> Iterator[GivenValues]:
     yield GivenValues(("spec", "values"), chart)
 
 
+def _values_files(body: Mapping[str, Any]) -> Iterator[GivenValues]:
+    """Values files in a ConfigMap or Secret, which Flux gives to the chart: those that hold a setting of Karpenter."""
+    for path in (("data",), ("stringData",)):
+        files = below(body, path)
+        named = files.items() if isinstance(files, dict) else ()
+        yield from (GivenValues((*path, key), MAIN) for key, text in named if _holds_settings(key, text))
+
+
+def _holds_settings(file: str, text: object) -> bool:
+    if not file.endswith(_VALUES_FILES) or not isinstance(text, str) or "settings" not in text:
+        return False
+    return any(given_settings(inner.body) for inner in read(text, file=file).manifests)
+
+
 def _kustomize(body: Mapping[str, Any]) -> Iterator[GivenValues]:
     for row in _rows(body, ("helmCharts",)):
         yield GivenValues((*row, "valuesInline"), _last_step(below(body, (*row, "name"))))
@@ -135,5 +151,7 @@ _RULES: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[GivenVal
     ("helm.cattle.io", "HelmChart"): _k3s,
     ("helm.cattle.io", "HelmChartConfig"): _k3s,
     ("kustomize.config.k8s.io", "Kustomization"): _kustomize,
+    ("v1", "ConfigMap"): _values_files,
+    ("v1", "Secret"): _values_files,
 }
-"""By API group and kind."""
+"""By API group, or the version of the core group, and kind."""

@@ -45,6 +45,15 @@ def found(document: dict[str, Any]) -> list[tuple[int, str, str]]:
     return [(finding.line, finding.code, finding.what) for finding in findings]
 
 
+def files(kind: str, **data: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": "values"},
+        "data" if kind == "ConfigMap" else "stringData": data,
+    }
+
+
 @pytest.mark.parametrize(
     ("document", "line"),
     [
@@ -60,6 +69,8 @@ def found(document: dict[str, Any]) -> list[tuple[int, str, str]]:
         (crossplane(values=VALUES), 12),
         (crossplane(set=[PARAMETER]), 10),
         (body("helm.cattle.io/v1", "HelmChart", {"chart": CHART, "valuesContent": TEXT}), 10),
+        (files("ConfigMap", **{"values.yaml": TEXT}), 9),
+        (files("Secret", **{"other.json": "{", "values.yml": TEXT}), 10),
         (
             {
                 "apiVersion": "kustomize.config.k8s.io/v1beta1",
@@ -110,3 +121,8 @@ def test_what_is_given_where() -> None:
         GivenValues(("spec", "source", "helm", "valuesObject"), "karpenter"),
         GivenValues(("spec", "source", "helm", "parameters", 0), "karpenter"),
     ]
+
+
+@pytest.mark.parametrize("text", ["settings: {theme: dark}\n", "settings: {{ b\n", TEXT.replace("settings", "values")])
+def test_files_of_another_program_are_no_values_of_karpenter(text: str) -> None:
+    assert found(files("ConfigMap", **{"app.yaml": text, "values.txt": TEXT})) == []
