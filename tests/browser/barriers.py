@@ -49,6 +49,8 @@ _MARK_KINDS_OF_TEXT = """() => {
   axe.configure({rules: [{id: "color-contrast", selector: "[data-contrast]"}]});
 }"""
 _UNFOLD = "for (const fold of document.querySelectorAll('main details:not(.menu)')) fold.open = true"
+_WIDER_THAN_BUTTON = """() => [...document.querySelectorAll(".button")]
+  .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
 
 Barrier = tuple[str, list[Any]]
 
@@ -81,7 +83,13 @@ def faults(page: Page) -> list[Barrier | int]:
     page.evaluate(_UNFOLD)
     wide = page.evaluate("document.documentElement.scrollWidth")
     screen = (page.viewport_size or {})["width"]
-    return [*barriers_in_each_theme(page), *([wide] if wide != screen else [])]
+    return [*barriers_in_each_theme(page), *cut_buttons(page), *([wide] if wide != screen else [])]
+
+
+def cut_buttons(page: Page) -> list[Barrier]:
+    """The texts of buttons that are wider than their button."""
+    texts = page.evaluate(_WIDER_THAN_BUTTON)
+    return [("text-wider-than-button", texts)] if texts else []
 
 
 def _violations(page: Page, options: dict[str, Any], *, passes: int) -> list[Barrier]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.barriers import cut_buttons
 from tests.browser.two_people import LONG, SETTINGS, WORD
 from tests.installations.running import Up, kill
 from tests.servers import processes
@@ -78,6 +79,7 @@ def rolled(page: Page, sample: str, *, rehearsed: bool = False) -> None:
 
 def test_a_newcomer_takes_sample_clusters_along_their_path(page: Page, up: Up):
     page.goto("/login")
+    assert cut_buttons(page) == []
     page.get_by_role("button", name=f"Try it as {OPERATOR}").click()
     expect(page.get_by_role("heading", name="Sample clusters to try rollouts on")).to_be_visible()
     opened_sample(page, "live-alpha")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.addresses import PAGES, address
-from tests.browser.barriers import WIDTHS, barriers_in_each_theme, faults
+from tests.browser.barriers import WIDTHS, barriers_in_each_theme, cut_buttons, faults
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -17,7 +17,7 @@ def test_no_barriers_and_no_sideways_scroll(browse, fleet, width):
 def test_the_sign_in_and_an_empty_fleet(browse):
     page = browse(signed_in=False)
     page.goto("/login")
-    assert barriers_in_each_theme(page) == []
+    assert faults(page) == []
     page = browse()
     page.goto("/")
     assert barriers_in_each_theme(page) == []
@@ -41,6 +41,9 @@ def test_a_barrier_of_either_theme_is_found(browse):
         assert [rule for rule, _ in faults(page)] == ["color-contrast"], theme
     page.evaluate("document.querySelector('main h1').style = 'width: 800px'")
     assert [wide for wide in faults(page) if isinstance(wide, int)] != []
+    narrow = "'white-space: nowrap; width: 20px'"
+    page.evaluate(f"for (const one of document.querySelectorAll('.button')) one.style = {narrow}")
+    assert [rule for rule, *_ in cut_buttons(page)] == ["text-wider-than-button"]
 
 
 def test_nothing_moves_for_those_who_want_no_motion(browse, fleet):
