@@ -8,7 +8,7 @@ import time
 
 from msgspec import UNSET
 
-from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, value_at
+from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, successor_note, value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, digest_of, marks, request_body
 from migrations_app.actions.states import NOT_APPLIED, SKIP, Position, begins_batch, sends_first
@@ -154,7 +154,7 @@ def _record_existing_result(work: Execution, *, position: Position, read: JsonMa
     if is_own:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
-        reason, outcome = f"it was so already{_successor_note(read, step)}", "noop"
+        reason, outcome = f"it was so already{successor_note(change.target, read)}", "noop"
     work.record_skipped(step, verb=change.verb, reason=reason, outcome=outcome)
 
 
@@ -289,17 +289,8 @@ def _settle_existing_result(work: Execution, step: Step, *, line: AttemptLine, r
     if not is_own:
         return _record_settlement(work, line, outcome=NOT_APPLIED, reason="somebody else has made it")
     uid = str(value_at(read, ("metadata", "uid")) or "")
-    reason = f"seen afterwards{_successor_note(read, step)}"
+    reason = f"seen afterwards{successor_note(step.change.target, read) if step.change else ''}"
     return _record_settlement(work, line, outcome="applied", reason=reason, uid=uid)
-
-
-def _successor_note(read: JsonMap | None, step: Step) -> str:
-    """Text that another object has the name of the deleted one; empty if none has."""
-    target = step.change.target if step.change else None
-    uid = str(value_at(read, ("metadata", "uid")) or "")
-    if target is None or not target.uid or uid in ("", target.uid):
-        return ""
-    return f": another {target.kind} has the name {target.name} now, and stays"
 
 
 def _record_settlement(work: Execution, line: AttemptLine, *, outcome: str, reason: str, uid: str = "") -> bool:
