@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 import msgspec
 
 from migrations_app.actions.changes import ObjectTarget
-from migrations_app.actions.conditions import all_hold
+from migrations_app.actions.conditions import all_hold, successor_note
 from migrations_app.actions.gate import (
     BlockedEviction,
     ClusterCounters,
@@ -24,7 +24,7 @@ from migrations_app.actions.gate import (
     pending_limit,
 )
 from migrations_app.actions.plan import Step
-from migrations_app.actions.states import GATE, Position, batch_of
+from migrations_app.actions.states import GATE, Position, about_one_node, batch_of
 from migrations_app.actions.targets.nodes import PROTECTING, STAYS_WITH_NODE
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed, ReadError
@@ -38,6 +38,7 @@ from migrations_app.inventory.objects.base import NamedObject, Projection, Statu
 from migrations_app.inventory.objects.workloads import LabelSelector
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.kinds import CORE_GROUP
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.natural_order import natural
 
 T = TypeVar("T")
@@ -338,10 +339,13 @@ def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
     """
     step, waited = position.step, _seconds_waited(work)
     gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
-    if not position.skipped and not _shows_result(writer, step):
-        if waited >= gate.seconds:
-            raise RolloutHalted("not_verified", f"{step.title}: the cluster shows no effect after {gate.seconds} s")
-        return work.report_waiting("the cluster to show it")
+    if not position.skipped and step.change is not None and step.postconditions:
+        read = writer.read(step.change.target)
+        if not all_hold(step.postconditions, read, uid=step.change.target.uid):
+            if waited >= gate.seconds:
+                raise RolloutHalted("not_verified", f"{step.title}: the cluster shows no effect after {gate.seconds} s")
+            return work.report_waiting("the cluster to show it")
+        _refuse_recreated(step, read)
     if step.after is None:
         return _record_pass(work, step, reason="verified")
     gate = _without_skipped(work, gate)
@@ -378,11 +382,15 @@ def _record_pass(work: Execution, step: Step, *, reason: str) -> bool:
     return True
 
 
-def _shows_result(writer: Writer, step: Step) -> bool:
-    if step.change is None or not step.postconditions:
-        return True
-    target = step.change.target
-    return all_hold(step.postconditions, writer.read(target), uid=target.uid)
+def _refuse_recreated(step: Step, read: JsonMap | None) -> None:
+    """Raises RolloutHalted `recreated` if somebody created a deleted object again: the cluster has it as before. A node,
+    its claim and its machine may have a successor, since Karpenter creates these by itself.
+    """
+    change = step.change
+    if change is None or change.verb != "delete" or about_one_node(step):
+        return
+    if note := successor_note(change.target, read):
+        raise RolloutHalted("recreated", f"{step.title}: it was deleted, and created again by another client{note}")
 
 
 def _seconds_waited(work: Execution) -> float:

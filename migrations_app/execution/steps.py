@@ -159,8 +159,10 @@ def _record_existing_result(work: Execution, *, position: Position, read: JsonMa
 
 
 def _skip_or_halt(work: Execution, step: Step, *, why: str) -> bool:
-    """Skips the step if it may be skipped; else raises RolloutHalted (A17, R21, R22)."""
-    if not step.skippable:
+    """Skips the step if it may be skipped; else raises RolloutHalted (A17, R21, R22). What was to be created, and is
+    there with other content, is never left out: later steps rest on it.
+    """
+    if not step.skippable or (step.change is not None and step.change.verb == "create"):
         raise RolloutHalted("changed", why)
     work.record_skipped(step, verb=SKIP, reason=f"left out: {why}")
     return True
@@ -175,11 +177,10 @@ def _object_difference(step: Step, read: JsonMap | None) -> str:
     if target.uid and uid != target.uid:
         words = "is gone" if read is None else "was deleted and created again"
         return f"{target.display_name} {words} since the preview"
-    return (
-        ""
-        if fields_digest(read, step.preconditions) == step.digest
-        else f"{target.display_name} was changed since the preview"
-    )
+    if fields_digest(read, step.preconditions) == step.digest:
+        return ""
+    is_new = read is not None and step.change is not None and step.change.verb == "create"
+    return f"{target.display_name} was {'created by another client' if is_new else 'changed'} since the preview"
 
 
 def _source_difference(step: Step, writer: Writer) -> str:

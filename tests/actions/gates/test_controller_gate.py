@@ -65,3 +65,11 @@ def test_what_could_not_be_read_is_waited_for_and_then_asks_a_person():  # A24
 def test_without_a_leader_to_elect_nobody_has_to_lead():
     alone = msgspec.structs.replace(GATE, leader="")
     assert controller_reasons(alone, msgspec.structs.replace(GOOD, holder="")) == []
+
+
+def test_a_controller_that_was_scaled_to_nothing_does_not_run():
+    """Where no leader is elected, nothing else of it would tell."""
+    alone = msgspec.structs.replace(GATE, leader="")
+    none = ControllerStatus(found=True, observed=True, pods=(), holder="")
+    words = "Deployment karpenter/karpenter is scaled to 0 replicas: no controller runs"
+    assert controller_reasons(alone, none) == [words]

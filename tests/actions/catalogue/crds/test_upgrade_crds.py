@@ -12,7 +12,7 @@ from migrations_app.actions.targets.crds import crd_target
 from migrations_app.karpenter import labels
 from tests import upstream
 from tests.actions import charts
-from tests.actions.on_server import installed, put, registered
+from tests.actions.on_server import carried_out, installed, previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, forecast_of, steps_of
 from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, rollback_preview, sent
 from tests.builders.clusters import a_cluster, helm_crds
@@ -57,7 +57,8 @@ def test_new_kinds_are_created_with_the_marks_of_the_release_that_owns_the_other
     assert [step.change.target.name for step in made] == [
         POOLS, "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws",
     ]  # fmt: skip
-    assert [step.change.body["metadata"]["annotations"] for step in made] == [OWNER] * 3
+    mark = {MARK: "0.32.10 when it was created"}
+    assert [step.change.body["metadata"]["annotations"] for step in made] == [OWNER | mark] * 3
     assert {(step.undo, step.skippable) for step in made} == {(None, True)}
     assert "The undo keeps a CRD that was created" in made[0].note
     assert "From charts/test." in made[0].note
@@ -190,6 +191,24 @@ def test_on_a_real_server_new_kinds_come_beside_the_old(server, place):  # A23, 
     assert [verb for verb, _ in sent(row)] == ["create"] * 3
     assert server.admin.get("/apis/karpenter.sh/v1beta1/nodepools")["items"] == []
     assert rollback_preview(cluster, row).cause_code == "nothing_to_do"
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_a_crd_that_others_create_meanwhile_does_not_count_as_brought(server, place):  # A23, A25
+    server.load_documents([one for one in upstream.crds("v0.32.10") if one["metadata"]["name"] in
+                           ("provisioners.karpenter.sh", "machines.karpenter.sh",
+                            "awsnodetemplates.karpenter.k8s.aws")])  # fmt: skip
+    installed(server, "0.31.4")
+    put(server, a_provisioner())
+    name = charts.real_chart(place, "v0.32.10", version="0.32.10")
+    row = previewed(registered(server), ACTION, source=name, release="0.32.10")
+    assert row.state == "previewed"
+    server.load_documents([doc for doc in upstream.crds("v1.1.9") if doc["metadata"]["name"] == POOLS])
+    carried_out(row)
+    words = f"CustomResourceDefinition {POOLS} was created by another client since the preview"
+    assert (row.state, row.cause_code, row.cause) == ("paused", "changed", words)
+    assert [one["name"] for one in server.admin.get(f"{CRDS}/{POOLS}")["spec"]["versions"]] == ["v1"]
 
 
 @pytest.mark.apiserver
