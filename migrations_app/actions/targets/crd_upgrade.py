@@ -28,7 +28,7 @@ RULES = "x-kubernetes-validations"
 
 def creating_crd(target: ObjectTarget, crd: JsonMap, *, marks: JsonMap, release: Release) -> Step:
     """The step that creates the CRD as shipped. It has no undo: deleting a CRD deletes its objects, and keeping it
-    does no harm. The annotation tells it from one that others create since the preview, which may be of another release.
+    does no harm. The annotation tells it from a CRD that others create since the preview, perhaps of another release.
     """
     body, mark = restorable(crd), f"{release} when it was created"
     metadata = body["metadata"]
