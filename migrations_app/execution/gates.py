@@ -9,7 +9,7 @@ from itertools import islice
 
 import msgspec
 
-from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest
 from migrations_app.actions.conditions import all_hold, successor_note
 from migrations_app.actions.gate import (
     ClusterCounters,
@@ -28,6 +28,7 @@ from migrations_app.execution.controller_status import controller_status
 from migrations_app.execution.held_pods import WatchedPod, blocked_evictions, decode_pod, pods_by_node
 from migrations_app.execution.interface import Execution, RolloutHalted
 from migrations_app.execution.listing import counted
+from migrations_app.execution.served_lists import list_answers
 from migrations_app.execution.watched_objects import delivery_seen, workload_seen
 from migrations_app.inventory.facts.controller import ZONE
 from migrations_app.inventory.facts.node_claims import moment
@@ -235,8 +236,12 @@ def baseline(work: Execution) -> ClusterCounters:
     return msgspec.convert(picture, type=ClusterCounters) if picture else ClusterCounters(taken_at="")
 
 
+ROLL_BACK = "roll_back"
+"""The action that restores what was before, also a conversion that did not answer."""
 VERIFY_SECONDS = 60
 """How long a step without a gate may take until its result is visible, in seconds."""
+LISTS_SECONDS = 300
+"""How long the objects of a changed CRD may be unreadable, such as until the controller has written its certificate."""
 
 
 def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
@@ -246,15 +251,13 @@ def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
     """
     step, waited = position.step, _seconds_waited(work)
     gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
+    notes = ""
     if not position.skipped and step.change is not None and step.postconditions:
-        read = writer.read(step.change.target)
-        if not all_hold(step.postconditions, read, uid=step.change.target.uid):
-            if waited >= gate.seconds:
-                raise RolloutHalted("not_verified", f"{step.title}: the cluster shows no effect after {gate.seconds} s")
-            return work.report_waiting("the cluster to show it")
-        _refuse_recreated(step, read)
+        waits_for, notes = _result(work, writer, step=step, change=step.change, waited=waited, most=gate.seconds)
+        if waits_for:
+            return work.report_waiting(waits_for)
     if step.after is None:
-        return _record_pass(work, step, reason="verified")
+        return _record_pass(work, step, reason="; ".join(filter(None, ("verified", notes))))
     gate = _without_skipped(work, gate)
     now = cluster_counters(writer, gate=gate, now=work.now(), running=_running(work))
     work.note(picture=msgspec.to_builtins(now))
@@ -264,6 +267,28 @@ def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
     if decision.judgement == "pause":
         raise RolloutHalted("gate", f"{step.title}: {words}")
     return _record_pass(work, step, reason="gate passed") if decision.judgement == "go" else work.report_waiting(words)
+
+
+def _result(
+    work: Execution, writer: Writer, *, step: Step, change: PlannedRequest, waited: float, most: int
+) -> tuple[str, str]:
+    """What to wait for until a read shows the step's result, and notes on what it shows besides; empty for neither.
+
+    Raises RolloutHalted once that took too long: `not_verified` after `most` seconds, `unreadable`; and `recreated`.
+    """
+    read = writer.read(change.target)
+    if not all_hold(step.postconditions, read, uid=change.target.uid):
+        if waited >= most:
+            raise RolloutHalted("not_verified", f"{step.title}: the cluster shows no effect after {most} s")
+        return "the cluster to show it", ""
+    _refuse_recreated(step, read)
+    answers = list_answers(writer, change, read=read)
+    notes = "; ".join(filter(None, answers))
+    if not answers.failed or work.plan.action == ROLL_BACK:
+        return "", notes
+    if waited >= LISTS_SECONDS:
+        raise RolloutHalted("unreadable", f"{step.title}: after {LISTS_SECONDS} s {answers.failed}")
+    return answers.failed, notes
 
 
 def _without_skipped(work: Execution, gate: Gate) -> Gate:

@@ -275,8 +275,9 @@ def _protected_for_a_time(reading: ClusterReading) -> Iterator[UnknownPart]:
     if spaces:
         names = ", ".join(sorted(spaces)[:5]) + (" and more" if len(spaces) > 5 else "")
         words = (
-            f"{DO_NOT_DISRUPT} with a duration of pods in {names} is not played: Karpenter from {TIMED_PROTECTION_SINCE} "
-            "on keeps these pods and their nodes until it is over, and here they go at once"
+            f"{DO_NOT_DISRUPT} with a duration of pods in {names} is not played: "
+            f"Karpenter from {TIMED_PROTECTION_SINCE} on keeps these pods and their nodes until it is over, and here "
+            "they go at once"
         )
         yield UnknownPart(code="protection_unplayed", words=words)
 

@@ -9,15 +9,18 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import FieldEquals, ListContains, all_hold
 from migrations_app.actions.targets.crd_upgrade import MARK
 from migrations_app.actions.targets.crds import crd_target
+from migrations_app.execution import gates
 from migrations_app.karpenter import labels
+from migrations_app.models.rollout import Rollout
 from tests import upstream
 from tests.actions import charts
-from tests.actions.on_server import carried_out, installed, previewed, put, registered
+from tests.actions.on_server import carried_out, installed, plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, forecast_of, steps_of
 from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, rollback_preview, sent
 from tests.builders.clusters import a_cluster, helm_crds
 from tests.builders.pools import a_class, a_pool, a_provisioner
 from tests.fakes.conversion_webhook import conversion_webhook
+from tests.use_cases.rollouts.building import advanced
 
 ACTION = "upgrade_crds"
 POOLS = "nodepools.karpenter.sh"
@@ -229,6 +232,30 @@ def test_on_a_real_server_the_real_crds_of_1_0_go_over_those_of_0_37_and_back(se
         assert now["spec"]["versions"] != before["spec"]["versions"]
         roll_back(cluster, row)
         assert lasting(server.admin.get(f"{CRDS}/{POOLS}")) == lasting(before)
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_objects_that_cannot_be_read_any_more_stop_it(server, place, monkeypatch):  # A24
+    monkeypatch.setattr(gates, "LISTS_SECONDS", 0)
+    installed(server, "0.37.8")
+    name = charts.real_chart(place, "v1.0.14", version="1.0.14")
+    with conversion_webhook() as conversion:
+        definitions = [doc | {"spec": doc["spec"] | {"conversion": conversion}} for doc in upstream.crds("v0.37.8")]
+        server.load_documents(definitions)
+        put(server, a_pool(version="v1beta1"), a_class(version="v1beta1"))
+        cluster = registered(server)
+        row = previewed(cluster, ACTION, source=name, release="1.0.14")
+        names = [step.change.target.name for step in plan_of(row).steps]
+    carried_out(row)  # the webhook has stopped meanwhile
+    assert (row.state, row.cause_code, [path for _, path in sent(row)]) == ("paused", "unreadable", names[:1])
+    assert f": after 0 s {names[0]} of v1 cannot be read: " in row.cause
+    with conversion_webhook() as conversion:
+        for crd in names:
+            server.admin.patch(f"{CRDS}/{crd}", {"spec": {"conversion": conversion}})
+        Rollout.objects.filter(pk=row.pk).update(state="running")
+        row = advanced(row)
+    assert (row.state, [path for _, path in sent(row)]) == ("succeeded", names)
 
 
 @pytest.mark.apiserver
