@@ -375,6 +375,7 @@ def test_on_a_real_server_no_rollback_is_planned_into_a_running_sync(delivering)
     assert (back.state, back.cause_code, back.cause) == ("expired", "busy", words)
     delivering.admin.patch(path, {"operation": None})
     back = rollback_preview(cluster, row)
+    Rollout.objects.filter(pk=row.pk).update(state="rolling_back")  # as its start does
     carried_out(back, between=lambda: (argo_brings(delivering), controller_follows(delivering, START)))
     assert (back.state, version_of(delivering, path)) == ("succeeded", START)
 
