@@ -184,10 +184,16 @@ def _object_difference(step: Step, read: JsonMap | None) -> str:
 
 
 def _source_difference(step: Step, writer: Writer) -> str:
-    """Text of which object changed since the preview, if the request was computed from it; empty if none did."""
+    """Text of which object changed since the preview, or since an earlier step, if the request was computed from it or
+    rests on it; empty if none did.
+    """
     differences = (source.difference(writer.read(source.target)) for source in step.computed_from)
     why = next((words for words in differences if words), "")
-    return f"{why} since the preview, and the request was computed from it: make a new preview" if why else ""
+    if why:
+        return f"{why} since the preview, and the request was computed from it: make a new preview"
+    missing = (result.difference(writer.read(result.target)) for result in step.earlier)
+    lost = next((words for words in missing if words), "")
+    return f"{lost}, and this one rests on it: make a new preview" if lost else ""
 
 
 def _refuse_endless(work: Execution, step: Step) -> None:
