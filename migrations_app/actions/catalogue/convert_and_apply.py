@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable, refuse_unread
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import all_hold
 from migrations_app.actions.patches import apply_step, create_step, patch_step
-from migrations_app.actions.plan import EarlierResult, Forecast, Step
+from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted, nodes_by_pool
 from migrations_app.actions.targets.pools import Successor, object_of, reverting_tool, successors
-from migrations_app.actions.targets.successors import fields_gone, sources_of
+from migrations_app.actions.targets.successors import fields_gone, linked, sources_of
 from migrations_app.actions.targets.workloads import with_uid
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
@@ -66,22 +64,12 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 @action.prepare
 def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    written: dict[tuple[str, str], EarlierResult] = {}
+    written: dict[tuple[str, str], Step] = {}
     for successor in successors(context.inventory, parameters):
         sources = sources_of(context.inventory, successor)
         for step in _steps(context, successor):
-            # An object that an earlier step writes is compared by that step; here it has to be as that one left it.
-            places = [(source.target.kind, source.target.name) for source in sources]
-            unwritten = tuple(source for source, place in zip(sources, places, strict=True) if place not in written)
-            earlier = tuple(written[place] for place in places if place in written)
-            yield msgspec.structs.replace(step, computed_from=unwritten, earlier=earlier)
-            written.setdefault((successor.target.kind, successor.target.name), _result(step))
-
-
-def _result(step: Step) -> EarlierResult:
-    if step.change is None:
-        raise AssertionError("a conversion only has steps that change an object")
-    return EarlierResult(target=step.change.target, conditions=step.postconditions)
+            yield linked(step, sources, written=written)
+            written.setdefault((successor.target.kind, successor.target.name), step)
 
 
 def _steps(context: PlanningContext, successor: Successor) -> Iterator[Step]:
