@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.changes import ActionValue
+from migrations_app.actions.changes import ActionValue, ObjectTarget
 from migrations_app.conversion.metadata import CONTROLLER_ANNOTATIONS
 from migrations_app.manifests import JsonMap
 
@@ -70,6 +70,14 @@ def all_hold(conditions: Iterable[Condition], read: JsonMap | None, *, uid: str 
     """Whether all conditions hold; False without any, since that proves nothing."""
     results = [holds(condition, read, uid=uid) for condition in conditions]
     return bool(results) and all(results)
+
+
+def successor_note(target: ObjectTarget, read: JsonMap | None) -> str:
+    """Text that another object has the name of the intended one, which is gone; empty if none has."""
+    uid = str(value_at(read, ("metadata", "uid")) or "")
+    if not target.uid or uid in ("", target.uid):
+        return ""
+    return f": another {target.kind} has the name {target.name} now, and stays"
 
 
 def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the API's own JSON

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from migrations_app.actions.changes import RISKS, ActionValue, ObjectTarget, PlannedRequest, RbacNeed, Risk
-from migrations_app.actions.conditions import Condition, Field, content_digest, value_at
+from migrations_app.actions.conditions import Condition, Field, all_hold, content_digest, value_at
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.running_controller import PlannedController
 from migrations_app.errors import InvalidInput
@@ -50,6 +50,19 @@ class SourceObject(ActionValue, frozen=True):
         if uid != self.target.uid:
             return f"{self.target.display_name} {'is gone' if read is None else 'was deleted and created again'}"
         return "" if content_digest(read) == self.digest else f"{self.target.display_name} was changed"
+
+
+class EarlierResult(ActionValue, frozen=True):
+    """What an earlier step brings, and a later one rests on: its object and what a read of it shows."""
+
+    target: ObjectTarget
+    conditions: tuple[Condition, ...]
+
+    def difference(self, read: JsonMap | None) -> str:
+        """That the object is not as the earlier step left it, as text; empty if it is."""
+        if all_hold(self.conditions, read, uid=self.target.uid):
+            return ""
+        return f"{self.target.display_name} is not as an earlier step left it"
 
 
 class ListLimit(ActionValue, frozen=True):
@@ -101,6 +114,8 @@ class Step(ActionValue, frozen=True, rename=_STORED_NAMES):
     """The request is sent only while these lists hold no more objects than the preview counted: it takes them along."""
     undo_after: Gate | None = None
     """What has to hold after the undo, as `after` does after the change."""
+    earlier: tuple[EarlierResult, ...] = ()
+    """The request is sent only while the results of these earlier steps are there: it takes away what they replace."""
 
 
 class Forecast(ActionValue, frozen=True):

@@ -58,7 +58,7 @@ def replaced_workloads(plan: Plan) -> tuple[str, ...]:
 
 def playable(plan: Plan) -> Plan:
     """The plan as a twin can play it: it does not wait for the pods of a workload, which nobody replaces there, and
-    does not compare the Deployment of the controller, which a twin does not have. The start of the rollout compares it.
+    does not compare the Deployment of the controller, which a twin does not have: that is done on the reading.
     """
     return replace(plan, steps=tuple(map(_without_replacement, plan.steps)), controllers=UNSET)
 

@@ -18,11 +18,14 @@ class PlannedController(ActionValue, frozen=True):
     image: str
 
     def difference(self, read: JsonMap | None) -> str:
-        """How the running release differs from that of the preview, as text; empty if it does not. Another address of
+        """How the running release differs from that of the preview, as text; empty if it does not."""
+        return self.changed_to(None if read is None else _image_of(read, self.container))
+
+    def changed_to(self, image: str | None) -> str:
+        """As `difference`, of the image that its container has now; None: the Deployment is gone. Another address of
         the same tag is the same release; an image whose tag names none has to be the same one."""
-        if read is None:
+        if image is None:
             return f"{self.deployment.display_name}, which ran {self._shown(self.image)} at the preview, is gone"
-        image = _image_of(read, self.container)
         release = image_release(image)
         if image == self.image or (release is not None and release == image_release(self.image)):
             return ""

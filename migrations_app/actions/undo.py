@@ -18,7 +18,9 @@ from migrations_app.actions.conditions import (
     FieldEquals,
     ListContains,
     Terminating,
+    all_hold,
     holds,
+    successor_note,
 )
 from migrations_app.actions.helm.request import HelmProposal, run_of
 from migrations_app.actions.helm.step import helm_step
@@ -78,8 +80,9 @@ def inverses(
 ) -> Iterator[UndoStep]:
     """Yields the inverse of each step, in the given order (newest first). `helm` is the dry run of the rollback.
 
-    A replaced node stays replaced; the other steps are undone. Raises Unavailable with a step that has no undo, or
-    with an object that another writer changed since.
+    A replaced node stays replaced; the other steps are undone. A step whose object is as it was before it, such as
+    after a rollback that was stopped, sends nothing. Raises Unavailable with a step that has no undo, or with an object
+    that another writer changed since.
     """
     written: set[tuple[str, Field]] = set()
     for step in applied:
@@ -88,8 +91,23 @@ def inverses(
         if step.change.verb == "helm":
             yield _helm_rollback(step, step.change, objects=objects, made=made, helm=helm)
             continue
+        if _is_undone(step, step.change, objects=objects, written=written):
+            yield _skipped_step(step, f"{step.change.target.display_name} is as it was before already")
+            continue
         yield _inverse(step, step.change, objects=objects, made=made, written=written)
         written |= {(step.change.target.path, field) for field in _fields(step.postconditions)}
+
+
+def _is_undone(
+    step: Step, change: PlannedRequest, *, objects: Mapping[ObjectTarget, JsonMap], written: set[tuple[str, Field]]
+) -> bool:
+    """Whether the object, by uid, has everything that the undo would set, and no undo before it changes that."""
+    undo = step.undo
+    if undo is None or undo.verb != "patch" or not undo.target.uid:
+        return False
+    moves = any((change.target.path, field) in written for field in _fields(step.undo_postconditions))
+    read = objects.get(without_uid(change.target))
+    return not moves and all_hold(step.undo_postconditions, read, uid=undo.target.uid)
 
 
 def left_alone(unsettled: Iterable[Step]) -> Iterator[UndoStep]:
@@ -123,7 +141,7 @@ def _inverse(
         return _recreate(step, undo, read=read)
     if _is_gone(undo, read):
         if undo.verb == "delete":
-            return _skipped_step(step, "it is gone already")
+            return _skipped_step(step, f"it is gone already{successor_note(undo.target, read)}")
         raise Unavailable(f"{undo.target.display_name} was deleted, or created again, since", code="changed")
     _refuse_changed(step, change, read=read, written=written, uid=undo.target.uid)
     over = {field for path, field in written if path == change.target.path}

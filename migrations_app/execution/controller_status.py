@@ -67,11 +67,15 @@ def images_of(pod_spec: Any) -> Iterator[str]:  # noqa: ANN401 - plain JSON
             yield container["image"]
 
 
-def _holder(writer: Writer, gate: ControllerGate) -> str | None:
+def leader_target(gate: ControllerGate) -> ObjectTarget:
+    """The Lease of the controller's leader, for a gate that names one."""
     group, version, plural, kind = LEASES
-    target = ObjectTarget(group, version, plural, kind, gate.leader, namespace=gate.namespace)
+    return ObjectTarget(group, version, plural, kind, gate.leader, namespace=gate.namespace)
+
+
+def _holder(writer: Writer, gate: ControllerGate) -> str | None:
     try:
-        lease = writer.read(target)
+        lease = writer.read(leader_target(gate))
     except ReadError:
         return None
     return str(value_at(lease, ("spec", "holderIdentity")) or "")

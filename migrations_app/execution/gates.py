@@ -3,18 +3,15 @@
 The counters need few, narrow reads; the page of a running rollout shows them, too.
 """
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from migrations_app.actions.changes import ObjectTarget
-from migrations_app.actions.conditions import all_hold
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest
+from migrations_app.actions.conditions import all_hold, successor_note
 from migrations_app.actions.gate import (
-    BlockedEviction,
     ClusterCounters,
     Gate,
     GateDecision,
@@ -24,23 +21,25 @@ from migrations_app.actions.gate import (
     pending_limit,
 )
 from migrations_app.actions.plan import Step
-from migrations_app.actions.states import GATE, Position, batch_of
-from migrations_app.actions.targets.nodes import PROTECTING, STAYS_WITH_NODE
+from migrations_app.actions.states import GATE, Position, about_one_node, batch_of
 from migrations_app.clients.kubernetes.api import Resource, Writer
-from migrations_app.errors import NotServed, ReadError
+from migrations_app.errors import NotServed
 from migrations_app.execution.controller_status import controller_status
+from migrations_app.execution.held_pods import WatchedPod, blocked_evictions, decode_pod, pods_by_node
 from migrations_app.execution.interface import Execution, RolloutHalted
+from migrations_app.execution.listing import counted
+from migrations_app.execution.served_lists import list_answers
 from migrations_app.execution.watched_objects import delivery_seen, workload_seen
 from migrations_app.inventory.facts.controller import ZONE
 from migrations_app.inventory.facts.node_claims import moment
-from migrations_app.inventory.facts.workloads import selects
-from migrations_app.inventory.objects.base import NamedObject, Projection, StatusCondition, Strings
-from migrations_app.inventory.objects.workloads import LabelSelector
+from migrations_app.inventory.objects.base import NamedObject, Projection, StatusCondition
 from migrations_app.karpenter import kinds, labels
+from migrations_app.karpenter.detection import image_release
 from migrations_app.karpenter.kinds import CORE_GROUP
+from migrations_app.karpenter.versions import Release
+from migrations_app.manifests import JsonMap
 from migrations_app.manifests.natural_order import natural
 
-T = TypeVar("T")
 MAX_BLOCKED = 50
 MAX_DRAINED = 20
 """Maximum number of nodes whose pods are read at a time, so that it costs few requests."""
@@ -113,46 +112,20 @@ class _Claim(NamedObject, frozen=True):
     status: _ClaimStatus | None = None
 
 
-class _PodSpec(Projection, frozen=True):
-    node_name: str | None = None
+_decode_claim, _decode_named = msgspec.json.Decoder(_Claim).decode, msgspec.json.Decoder(NamedObject).decode
 
 
-class _Pod(NamedObject, frozen=True):
-    spec: _PodSpec = _PodSpec()
-
-
-class _BudgetStatus(Projection, frozen=True):
-    disruptions_allowed: int = 0
-
-
-class _BudgetSpec(Projection, frozen=True):
-    selector: LabelSelector | None = None
-
-
-class _Budget(NamedObject, frozen=True):
-    spec: _BudgetSpec = _BudgetSpec()
-    status: _BudgetStatus | None = None
-
-
-_decode_pod, _decode_claim = msgspec.json.Decoder(_Pod).decode, msgspec.json.Decoder(_Claim).decode
-_decode_budget, _decode_named = msgspec.json.Decoder(_Budget).decode, msgspec.json.Decoder(NamedObject).decode
-
-
-@runtime_checkable
-class DecodesObjects(Protocol):
-    """A writer that caches decoded objects until they change."""
-
-    def decoded(self, resource: Resource, read: Callable[[msgspec.Raw | bytes], T]) -> list[T]:
-        """The results of `read` for each object of a list. Raises ReadError, msgspec.DecodeError."""
-
-
-def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> ClusterCounters:
-    """Counts the cluster's current state; None for a counter that could not be read. `gate` is the one waited for."""
-    nodes = _counted(writer, Resource("", "v1", "nodes"), read=_watched)
-    pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), read=_decode_pod)
+def cluster_counters(
+    writer: Writer, *, gate: Gate | None, now: datetime, running: Release | None = None
+) -> ClusterCounters:
+    """Counts the cluster's current state; None for a counter that could not be read. `gate` is the one waited for,
+    `running` the release of the controller, None if it is not known.
+    """
+    nodes = counted(writer, Resource("", "v1", "nodes"), read=_watched)
+    pending = counted(writer, Resource("", "v1", "pods", field_selector=PENDING), read=decode_pod)
     claims = _claims(writer)
     marks = _marks(nodes or [])
-    on_nodes = _pods_by_node(writer, _to_drain(nodes or [], gate))
+    on_nodes = pods_by_node(writer, _to_drain(nodes or [], gate))
     return ClusterCounters(
         taken_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         all_nodes=None if nodes is None else len(nodes),
@@ -165,7 +138,7 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
         draining_nodes=None if nodes is None else sum(node.drains for node in nodes),
         pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MAX_NAMED]),
-        blocked=tuple(islice(_blocked(writer, on_nodes), MAX_BLOCKED)),
+        blocked=tuple(islice(blocked_evictions(writer, on_nodes, now=now, running=running), MAX_BLOCKED)),
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.display_name for target in (gate.gone if gate else ()) if _exists(writer, target)),
         controller=controller_status(writer, gate.controller) if gate and gate.controller else None,
@@ -182,22 +155,10 @@ def _marks(nodes: list[_WatchedNode]) -> tuple[NodeMark, ...]:
     return tuple(sorted(marks, key=lambda mark: (mark.zone, natural(mark.name))))
 
 
-def _counted(writer: Writer, resource: Resource, *, read: Callable[[msgspec.Raw | bytes], T]) -> list[T] | None:
-    """The objects; empty if the kind is not served, None if they could not be read."""
-    try:
-        if isinstance(writer, DecodesObjects):
-            return writer.decoded(resource, read)
-        return [read(raw) for page in writer.pages(resource) for raw in page.items]
-    except NotServed:
-        return []
-    except (ReadError, msgspec.DecodeError):
-        return None
-
-
 def _claims(writer: Writer) -> list[_Claim] | None:
     claims: list[_Claim] = []
     for resource in _KARPENTERS:
-        part = _counted(writer, resource, read=_decode_claim)
+        part = counted(writer, resource, read=_decode_claim)
         if part is None:
             return None
         claims += part
@@ -221,14 +182,14 @@ def _unready(claims: list[_Claim], nodes: list[_WatchedNode]) -> int:
 
 def _legacy_objects(writer: Writer) -> int | None:
     parts = [
-        _counted(writer, Resource(CORE_GROUP, "v1alpha5", name), read=_decode_named)
+        counted(writer, Resource(CORE_GROUP, "v1alpha5", name), read=_decode_named)
         for name in ("provisioners", "machines")
     ]
     counts = [len(part) for part in parts if part is not None]
     return sum(counts) if len(counts) == len(parts) else None
 
 
-def _oldest(pods: list[_Pod], now: datetime) -> int:
+def _oldest(pods: list[WatchedPod], now: datetime) -> int:
     ages = [now - (moment(pod.metadata.creation_timestamp) or now) for pod in pods]
     return max((int(age.total_seconds()) for age in ages), default=0)
 
@@ -250,64 +211,6 @@ def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
     return [node.name for node in (*going, *later)][:MAX_DRAINED]
 
 
-def _pods_by_node(writer: Writer, names: list[str]) -> dict[str, list[_Pod]]:
-    """The pods on these nodes that are rescheduled when their node goes, by node."""
-    by_node = {}
-    for name in names:
-        pods = (
-            _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), read=_decode_pod) or []
-        )
-        by_node[name] = [pod for pod in pods if not _stays(pod)]
-    return by_node
-
-
-def _stays(pod: _Pod) -> bool:
-    return (
-        next(
-            (
-                owner_reference.kind
-                for owner_reference in pod.metadata.owner_references or ()
-                if owner_reference.controller
-            ),
-            "",
-        )
-        in STAYS_WITH_NODE
-    )
-
-
-def _blocked(writer: Writer, on_nodes: Mapping[str, list[_Pod]]) -> Iterator[BlockedEviction]:
-    """Those of the pods whose eviction an annotation or an exhausted PodDisruptionBudget blocks now."""
-    tight = _tight_budgets(writer) if on_nodes else []
-    for name, pods in on_nodes.items():
-        for pod in pods:
-            yield from (
-                BlockedEviction(namespace=pod.namespace, pod=pod.name, node=name, by=by, budget=budget)
-                for by, budget in _holding(pod, tight)
-            )
-
-
-def _holding(pod: _Pod, tight: "list[_Budget]") -> Iterator[tuple[str, str]]:
-    """Text of what blocks the eviction of the pod, and the budget as namespace/name; empty for an annotation."""
-    yield from ((f"annotation {key}", "") for key in PROTECTING if pod.metadata.annotation(key) == "true")
-    for budget in tight:
-        if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
-            yield f"budget {budget.name}", f"{budget.namespace}/{budget.name}"
-
-
-def _tight_budgets(writer: Writer) -> list[_Budget]:
-    for version in ("v1", "v1beta1"):
-        budgets = _counted(writer, Resource("policy", version, "poddisruptionbudgets"), read=_decode_budget)
-        if budgets:
-            return [
-                budget for budget in budgets if budget.status is not None and budget.status.disruptions_allowed <= 0
-            ]
-    return []
-
-
-def _selected(budget: _Budget, pod_labels: Strings) -> bool:
-    return selects(budget.spec.selector, pod_labels)
-
-
 def note_baseline(work: Execution, writer: Writer, *, step: Step) -> None:
     """Stores the counters before the step's batch, unless they are stored already. Raises ReadError, LeaseLost."""
     batch = batch_of(work.plan, step)
@@ -315,10 +218,16 @@ def note_baseline(work: Execution, writer: Writer, *, step: Step) -> None:
         plan_step.after for plan_step in work.plan.steps if plan_step.id == batch
     ):
         return
-    counters = cluster_counters(writer, gate=None, now=work.now())
+    counters = cluster_counters(writer, gate=None, now=work.now(), running=_running(work))
     entry = {"batch": batch, "picture": msgspec.to_builtins(counters)}
     work.note(baseline=entry, picture=entry["picture"], gate_since=None)
     work.sample(counters, pending_limit=None)
+
+
+def _running(work: Execution) -> Release | None:
+    """The release of the controller, that of the preview; None if the plan changes it, or names none."""
+    releases = {image_release(controller.image) for controller in work.plan.controllers or ()}
+    return releases.pop() if len(releases) == 1 and not work.plan.changes_controller else None
 
 
 def baseline(work: Execution) -> ClusterCounters:
@@ -327,8 +236,12 @@ def baseline(work: Execution) -> ClusterCounters:
     return msgspec.convert(picture, type=ClusterCounters) if picture else ClusterCounters(taken_at="")
 
 
+ROLL_BACK = "roll_back"
+"""The action that restores what was before, also a conversion that did not answer."""
 VERIFY_SECONDS = 60
 """How long a step without a gate may take until its result is visible, in seconds."""
+LISTS_SECONDS = 300
+"""How long the objects of a changed CRD may be unreadable, such as until the controller has written its certificate."""
 
 
 def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
@@ -338,14 +251,15 @@ def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
     """
     step, waited = position.step, _seconds_waited(work)
     gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
-    if not position.skipped and not _shows_result(writer, step):
-        if waited >= gate.seconds:
-            raise RolloutHalted("not_verified", f"{step.title}: the cluster shows no effect after {gate.seconds} s")
-        return work.report_waiting("the cluster to show it")
+    notes = ""
+    if not position.skipped and step.change is not None and step.postconditions:
+        waits_for, notes = _result(work, writer, step=step, change=step.change, waited=waited, most=gate.seconds)
+        if waits_for:
+            return work.report_waiting(waits_for)
     if step.after is None:
-        return _record_pass(work, step, reason="verified")
+        return _record_pass(work, step, reason="; ".join(filter(None, ("verified", notes))))
     gate = _without_skipped(work, gate)
-    now = cluster_counters(writer, gate=gate, now=work.now())
+    now = cluster_counters(writer, gate=gate, now=work.now(), running=_running(work))
     work.note(picture=msgspec.to_builtins(now))
     work.sample(now, pending_limit=pending_limit(gate, baseline(work)))
     decision = judge(gate, before=baseline(work), now=now, waited=waited)
@@ -353,6 +267,28 @@ def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
     if decision.judgement == "pause":
         raise RolloutHalted("gate", f"{step.title}: {words}")
     return _record_pass(work, step, reason="gate passed") if decision.judgement == "go" else work.report_waiting(words)
+
+
+def _result(
+    work: Execution, writer: Writer, *, step: Step, change: PlannedRequest, waited: float, most: int
+) -> tuple[str, str]:
+    """What to wait for until a read shows the step's result, and notes on what it shows besides; empty for neither.
+
+    Raises RolloutHalted once that took too long: `not_verified` after `most` seconds, `unreadable`; and `recreated`.
+    """
+    read = writer.read(change.target)
+    if not all_hold(step.postconditions, read, uid=change.target.uid):
+        if waited >= most:
+            raise RolloutHalted("not_verified", f"{step.title}: the cluster shows no effect after {most} s")
+        return "the cluster to show it", ""
+    _refuse_recreated(step, read)
+    answers = list_answers(writer, change, read=read)
+    notes = "; ".join(filter(None, answers))
+    if not answers.failed or work.plan.action == ROLL_BACK:
+        return "", notes
+    if waited >= LISTS_SECONDS:
+        raise RolloutHalted("unreadable", f"{step.title}: after {LISTS_SECONDS} s {answers.failed}")
+    return answers.failed, notes
 
 
 def _without_skipped(work: Execution, gate: Gate) -> Gate:
@@ -378,11 +314,15 @@ def _record_pass(work: Execution, step: Step, *, reason: str) -> bool:
     return True
 
 
-def _shows_result(writer: Writer, step: Step) -> bool:
-    if step.change is None or not step.postconditions:
-        return True
-    target = step.change.target
-    return all_hold(step.postconditions, writer.read(target), uid=target.uid)
+def _refuse_recreated(step: Step, read: JsonMap | None) -> None:
+    """Raises RolloutHalted `recreated` if somebody created a deleted object again: the cluster has it as before. Nodes,
+    claims and machines may have a successor, since Karpenter creates these by itself.
+    """
+    change = step.change
+    if change is None or change.verb != "delete" or about_one_node(step):
+        return
+    if note := successor_note(change.target, read):
+        raise RolloutHalted("recreated", f"{step.title}: it was deleted, and created again by another client{note}")
 
 
 def _seconds_waited(work: Execution) -> float:

@@ -14,6 +14,7 @@ from migrations_app.actions.plan import ListLimit, Plan, Step
 from migrations_app.actions.request import ObjectVersion, marks
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput
+from migrations_app.execution.controller_status import leader_target
 from migrations_app.manifests import JsonMap
 
 MAX_NAMED = 5
@@ -74,7 +75,8 @@ def permissions_to_count(limits: Iterable[ListLimit]) -> Iterator[tuple[RbacNeed
 def permissions_to_execute(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
     """The permissions for the plan's requests and undo requests, and for the reads and counts before them.
 
-    Those of helm are proven by the dry run of helm.
+    Those of helm are proven by the dry run of helm. The Leases that gates look at are included: a gate that may not
+    read its Lease never holds, and that would show only after the controller was changed.
     """
     own = [step for step in plan.steps if step.change is None or step.change.verb != "helm"]
     changes = [change for step in own for change in (step.change, step.undo) if change]
@@ -82,7 +84,15 @@ def permissions_to_execute(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]
     yield from permissions_to_read({source.target: None for step in own for source in step.computed_from})
     yield from permissions_to_count(limit for step in own for limit in step.at_most)
     yield from permissions_to_read(controller.deployment for controller in plan.controllers or ())
+    yield from permissions_to_read(dict.fromkeys(_leases(plan)))
     yield from ((change.need, change.target) for change in changes)
+
+
+def _leases(plan: Plan) -> Iterator[ObjectTarget]:
+    for step in plan.steps:
+        for gate in (step.after, step.undo_after):
+            if gate is not None and gate.controller is not None and gate.controller.leader:
+                yield leader_target(gate.controller)
 
 
 def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:

@@ -8,7 +8,7 @@ import time
 
 from msgspec import UNSET
 
-from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, value_at
+from migrations_app.actions.conditions import Exists, all_hold, fields_digest, holds, successor_note, value_at
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, digest_of, marks, request_body
 from migrations_app.actions.states import NOT_APPLIED, SKIP, Position, begins_batch, sends_first
@@ -154,13 +154,15 @@ def _record_existing_result(work: Execution, *, position: Position, read: JsonMa
     if is_own:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
-        reason, outcome = f"it was so already{_successor_note(read, step)}", "noop"
+        reason, outcome = f"it was so already{successor_note(change.target, read)}", "noop"
     work.record_skipped(step, verb=change.verb, reason=reason, outcome=outcome)
 
 
 def _skip_or_halt(work: Execution, step: Step, *, why: str) -> bool:
-    """Skips the step if it may be skipped; else raises RolloutHalted (A17, R21, R22)."""
-    if not step.skippable:
+    """Skips the step if it may be skipped; else raises RolloutHalted (A17, R21, R22). What was to be created, and is
+    there with other content, is never left out: later steps rest on it.
+    """
+    if not step.skippable or (step.change is not None and step.change.verb == "create"):
         raise RolloutHalted("changed", why)
     work.record_skipped(step, verb=SKIP, reason=f"left out: {why}")
     return True
@@ -175,18 +177,23 @@ def _object_difference(step: Step, read: JsonMap | None) -> str:
     if target.uid and uid != target.uid:
         words = "is gone" if read is None else "was deleted and created again"
         return f"{target.display_name} {words} since the preview"
-    return (
-        ""
-        if fields_digest(read, step.preconditions) == step.digest
-        else f"{target.display_name} was changed since the preview"
-    )
+    if fields_digest(read, step.preconditions) == step.digest:
+        return ""
+    is_new = read is not None and step.change is not None and step.change.verb == "create"
+    return f"{target.display_name} was {'created by another client' if is_new else 'changed'} since the preview"
 
 
 def _source_difference(step: Step, writer: Writer) -> str:
-    """Text of which object changed since the preview, if the request was computed from it; empty if none did."""
+    """Text of which object changed since the preview, or since an earlier step, if the request was computed from it or
+    rests on it; empty if none did.
+    """
     differences = (source.difference(writer.read(source.target)) for source in step.computed_from)
     why = next((words for words in differences if words), "")
-    return f"{why} since the preview, and the request was computed from it: make a new preview" if why else ""
+    if why:
+        return f"{why} since the preview, and the request was computed from it: make a new preview"
+    missing = (result.difference(writer.read(result.target)) for result in step.earlier)
+    lost = next((words for words in missing if words), "")
+    return f"{lost}, and this one rests on it: make a new preview" if lost else ""
 
 
 def _refuse_endless(work: Execution, step: Step) -> None:
@@ -289,17 +296,8 @@ def _settle_existing_result(work: Execution, step: Step, *, line: AttemptLine, r
     if not is_own:
         return _record_settlement(work, line, outcome=NOT_APPLIED, reason="somebody else has made it")
     uid = str(value_at(read, ("metadata", "uid")) or "")
-    reason = f"seen afterwards{_successor_note(read, step)}"
+    reason = f"seen afterwards{successor_note(step.change.target, read) if step.change else ''}"
     return _record_settlement(work, line, outcome="applied", reason=reason, uid=uid)
-
-
-def _successor_note(read: JsonMap | None, step: Step) -> str:
-    """Text that another object has the name of the deleted one; empty if none has."""
-    target = step.change.target if step.change else None
-    uid = str(value_at(read, ("metadata", "uid")) or "")
-    if target is None or not target.uid or uid in ("", target.uid):
-        return ""
-    return f": another {target.kind} has the name {target.name} now, and stays"
 
 
 def _record_settlement(work: Execution, line: AttemptLine, *, outcome: str, reason: str, uid: str = "") -> bool:

@@ -7,8 +7,10 @@ from datetime import datetime
 from migrations_app.conversion.webhook import CONVERTED
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.controller import given_gates, installation
+from migrations_app.inventory.facts.workloads import TIMED_PROTECTION_SINCE, protects
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.controller_settings import drift_is_on
+from migrations_app.karpenter.labels import DO_NOT_DISRUPT
 from migrations_app.karpenter.versions import Release, minor_order
 from migrations_app.manifests import JsonMap
 from migrations_app.readiness.stage import detect_running_release
@@ -77,7 +79,7 @@ def assumptions_of(reading: ClusterReading, inventory: Inventory, *, seed: int =
         f"an instance needs {INSTANCE_STOP_SECONDS:g} s to end",
         "instances are the sizes that the cluster has, and the general families c, m and r of AWS; smaller is cheaper",
     ]
-    unknown = [*_unknown(reading, requests=requests)]
+    unknown = [*_unknown(reading, requests=requests), *_protected_for_a_time(reading)]
     if unplayed := unplayed_consolidation(reading, at_once=behaviour.at_once):
         unknown.append(unplayed)
     return RehearsalAssumptions(behaviour, tuple(unknown), tuple(assumptions), requests)
@@ -261,6 +263,23 @@ def _unknown(reading: ClusterReading, *, requests: bool) -> Iterator[UnknownPart
         words = "what pods ask for is not in the reading: how many nodes are needed cannot be told"
         yield UnknownPart(code="requests_unknown", words=words)
     yield from _unplayed(reading)
+
+
+def _protected_for_a_time(reading: ClusterReading) -> Iterator[UnknownPart]:
+    """Pods whose do-not-disrupt is a duration, which the simulator does not read. The releases on a way may differ."""
+    spaces = set()
+    for pod in reading.of("Pod"):
+        value = (pod["metadata"].get("annotations") or {}).get(DO_NOT_DISRUPT, "")
+        if value != "true" and protects(value, None):
+            spaces.add(pod["metadata"]["namespace"])
+    if spaces:
+        names = ", ".join(sorted(spaces)[:5]) + (" and more" if len(spaces) > 5 else "")
+        words = (
+            f"{DO_NOT_DISRUPT} with a duration of pods in {names} is not played: "
+            f"Karpenter from {TIMED_PROTECTION_SINCE} on keeps these pods and their nodes until it is over, and here "
+            "they go at once"
+        )
+        yield UnknownPart(code="protection_unplayed", words=words)
 
 
 def _unplayed(reading: ClusterReading) -> Iterator[UnknownPart]:

@@ -8,10 +8,12 @@ import msgspec
 
 from migrations_app.actions.plan import Plan
 from migrations_app.actions.rehearsable import why_unplayed
+from migrations_app.actions.running_controller import PlannedController
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.collect.collect import collect
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import labels
 from migrations_app.rehearsals.assumptions import RehearsalAssumptions, as_sample, assumptions_of
 from migrations_app.rehearsals.document import PlayRefusal, RehearsalPlay
@@ -19,7 +21,7 @@ from migrations_app.rehearsals.play import Failure, set_up
 from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.rehearsals.rehearse import NO_FAILURE, rehearse_on
-from migrations_app.rehearsals.result import UnknownPart
+from migrations_app.rehearsals.result import RehearsalStop, UnknownPart
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.instance_sizes import ZONE
 
@@ -33,6 +35,13 @@ AWS_APART = UnknownPart(
 )
 
 
+RELEASE_UNREAD = UnknownPart(
+    code="release_unread",
+    words="the controller could not be read: whether the release of the preview still runs cannot be told",
+)
+NEW_PREVIEW = "make a new preview"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PlayInput:
     """The common input of all plays of a rehearsal."""
@@ -42,6 +51,9 @@ class _PlayInput:
     reading: ClusterReading
     assumptions: RehearsalAssumptions
     check: Callable[[], None]
+    release_changed: RehearsalStop | None = None
+    """Set if the rollout would send nothing, because another release of the controller runs than at the preview."""
+    unknown: tuple[UnknownPart, ...] = ()
 
 
 @reduced_garbage_collection()
@@ -69,9 +81,38 @@ def rehearse_plan(
     assumptions = assumptions_of(reading, inventory, seed=seed)
     if simulated is not None:
         assumptions = as_sample(assumptions, simulated)
-    play_input = _PlayInput(plan=plan, inventory=inventory, reading=reading, assumptions=assumptions, check=check)
+    known = isinstance(inventory.controller, Seen) and not inventory.controller.quarantined
+    play_input = _PlayInput(
+        plan=plan,
+        inventory=inventory,
+        reading=reading,
+        assumptions=assumptions,
+        check=check,
+        release_changed=_release_changed(plan, inventory) if known else None,
+        unknown=() if known or not plan.controllers else (RELEASE_UNREAD,),
+    )
     without_failure = _play(play_input, NO_FAILURE)
     return without_failure, *(_play(play_input, _with_zone(failure, reading)) for failure in failures)
+
+
+def _release_changed(plan: Plan, inventory: Inventory) -> RehearsalStop | None:
+    """Where the rollout stops because another release of the controller runs than at the preview; None if none does.
+    A twin has no Deployment of the controller, so the play itself cannot compare it.
+    """
+    first = next((step for step in plan.steps if step.change), None)
+    words = next((words for planned in plan.controllers or () if (words := _difference(planned, inventory))), "")
+    if first is None or not words:
+        return None
+    return RehearsalStop(step=first.id, title=first.title, code="release_changed", words=f"{words}; {NEW_PREVIEW}")
+
+
+def _difference(planned: PlannedController, inventory: Inventory) -> str:
+    target = planned.deployment
+    place = (target.name, target.namespace)
+    running = next((one for one in inventory.controller.items if (one.name, one.namespace) == place), None)
+    containers = running.template.spec.containers or () if running else ()
+    images = [container.image or "" for container in containers if container.name == planned.container]
+    return planned.changed_to(None if running is None else next(iter(images), ""))
 
 
 def _play(play_input: _PlayInput, failure: Failure) -> RehearsalPlay:
@@ -91,8 +132,10 @@ def _play(play_input: _PlayInput, failure: Failure) -> RehearsalPlay:
         assumptions=play_input.assumptions,
         failure=failure,
         check=play_input.check,
+        stopped=play_input.release_changed,
     )
-    result = msgspec.structs.replace(result, unknown=(*result.unknown, _aws_unknown(play_input.plan)))
+    unknown = (*result.unknown, *play_input.unknown, _aws_unknown(play_input.plan))
+    result = msgspec.structs.replace(result, unknown=unknown)
     return RehearsalPlay(scenario=scenario, zone=zone, result=result)
 
 

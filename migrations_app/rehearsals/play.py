@@ -140,6 +140,12 @@ def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = no_ch
     return play_with(writer, plan, stage=stage, check=check)
 
 
+def not_played(stage: SimulatedCluster, stopped: RehearsalStop) -> PlayOutcome:
+    """The outcome of a plan of which no step is played."""
+    stage.simulator.measurements.finish()
+    return PlayOutcome(stopped, 0, 0.0)
+
+
 def play_with(
     writer: Writer, plan: Plan, *, stage: SimulatedCluster, check: Callable[[], None] = no_check
 ) -> PlayOutcome:

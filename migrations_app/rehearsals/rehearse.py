@@ -13,7 +13,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.rehearsals.assumptions import RehearsalAssumptions, assumptions_of
 from migrations_app.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
+from migrations_app.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, not_played, play, set_up
 from migrations_app.rehearsals.python_gc import reduced_garbage_collection
 from migrations_app.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.rehearsals.result import (
@@ -25,6 +25,7 @@ from migrations_app.rehearsals.result import (
     PoolUse,
     RehearsalMoment,
     RehearsalResult,
+    RehearsalStop,
     UnknownPart,
     WorkloadGap,
 )
@@ -78,15 +79,17 @@ def rehearse_on(
     assumptions: RehearsalAssumptions,
     failure: Failure,
     check: Callable[[], None] = no_check,
+    stopped: RehearsalStop | None = None,
 ) -> RehearsalResult:
-    """Plays the plan on the twin and returns the result. `check` as in `play`.
+    """Plays the plan on the twin and returns the result. `check` as in `play`. With `stopped`, which only a fresh read
+    of the cluster tells, no step is played.
 
     The pods of a changed workload are not replaced, as no controller of the simulator does that: the play does not wait
     for them, and the result names the workloads.
     """
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
-    played = play(playable(plan), stage, check=check)
+    played = play(playable(plan), stage, check=check) if stopped is None else not_played(stage, stopped)
     unknown = (*assumptions.unknown, *_refusals(stage), *_of_definitions(plan), *_of_workloads(plan))
     known = assumptions.counts_rooms
     budgets_known = not any(unknown_part.code == "budgets_unread" for unknown_part in unknown)

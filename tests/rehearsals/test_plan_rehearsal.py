@@ -40,14 +40,58 @@ def test_the_stored_plan_is_played_to_its_end(plays):
     assert "aws_unread" in {one.code for one in without_failure.unknown}
 
 
-def test_the_controller_that_the_plan_was_made_with_is_not_looked_for():
+def made_with(image: str, name="karpenter") -> Plan:
+    """The plan, made while the Deployment of the controller had that image."""
     deployment = ObjectTarget(
-        group="apps", version="v1", plural="deployments", kind="Deployment", name="karpenter", namespace="kube-system"
+        group="apps", version="v1", plural="deployments", kind="Deployment", name=name, namespace="kube-system"
     )
-    controller = PlannedController(deployment=deployment, container="controller", image="karpenter:0.32.10")
-    plan = msgspec.structs.replace(plan_for(Scene()), controllers=(controller,))
+    controller = PlannedController(deployment=deployment, container="controller", image=image)
+    return msgspec.structs.replace(plan_for(Scene()), controllers=(controller,))
+
+
+def test_the_controller_that_the_plan_was_made_with_may_have_another_address():
+    plan = made_with("mirror.example/karpenter:0.32.10")
     (play,) = rehearsed(plan, Scene())
     assert (play.result.finished, play.result.plan) == (True, plan.digest)
+    assert "release_unread" not in {one.code for one in play.result.unknown}
+
+
+@pytest.mark.parametrize(
+    ("image", "name", "words"),
+    [
+        (
+            "karpenter:0.31.4",
+            "karpenter",
+            "Deployment kube-system/karpenter runs Karpenter 0.32.10; at the preview it ran Karpenter 0.31.4",
+        ),
+        (
+            "karpenter:0.32.10",
+            "other",
+            "Deployment kube-system/other, which ran Karpenter 0.32.10 at the preview, is gone",
+        ),
+    ],
+)
+def test_another_release_than_at_the_preview_stops_it_as_it_stops_the_rollout(image, name, words):
+    plan = made_with(image, name)
+    for play in rehearsed(plan, Scene(), FAILURES[:1]):
+        stopped, steps = play.result.stopped, plan.steps
+        assert (stopped.step, stopped.title, stopped.code, stopped.words) == (
+            steps[0].id, steps[0].title, "release_changed", f"{words}; make a new preview",
+        )  # fmt: skip
+        assert (play.result.finished, play.result.steps_done, play.result.seconds) == (False, 0, 0)
+
+
+def test_a_controller_that_could_not_be_read_is_not_known():
+    (play,) = rehearse_plan(
+        Scene().bundle(without=("Deployment",)),
+        made_with("karpenter:0.31.4"),
+        cluster="shop",
+        failures=(),
+        seed=3,
+        check=no_check,
+    )
+    assert (play.result.stopped, play.result.finished) == (None, True)
+    assert "release_unread" in {one.code for one in play.result.unknown}
 
 
 def test_it_is_played_again_with_each_failure(plays):

@@ -15,6 +15,7 @@ from tests.rehearsals.scene import Refusing, Scene
 
 SMALL = Scene()
 OLD = [f"ip-10-20-0-{number}.eu-central-1.compute.internal" for number in range(SMALL.nodes)]
+TAINT = RehearsalRequest("taint_and_drift", {})
 ROLL = RehearsalRequest("roll_nodes", {}, RolloutLimits(batch=2, pool_percent=50))
 ZONE_A = {"nodeSelector": {"topology.kubernetes.io/zone": "eu-central-1a"}}
 
@@ -128,6 +129,32 @@ def test_without_requests_no_number_of_nodes_is_foretold():
     found = rehearsed(Scene(requests=False))
     assert (found.nodes_peak, found.groups, found.pools, found.no_place) == (None, None, None, None)
     assert [one.code for one in found.unknown] == ["requests_unknown"]
+
+
+class Protected(Scene):
+    """Its pods are marked do-not-disrupt with that value."""
+
+    value = "8h"
+
+    @property
+    def documents(self):
+        found = super().documents
+        for one in found:
+            if one["kind"] == "Pod" and one["metadata"]["namespace"] == "shop":
+                one["metadata"]["annotations"] = {"karpenter.sh/do-not-disrupt": self.value}
+        return found
+
+
+class Misspelled(Protected):
+    value = "yes"
+
+
+def test_a_protection_for_a_time_is_named_as_not_played():
+    (unknown,) = rehearse_cluster(Protected(nodes=2).bundle(), TAINT, cluster="shop").unknown
+    assert (unknown.code, "pods in shop is not played: Karpenter from 1.12.0 on" in unknown.words) == (
+        "protection_unplayed", True,
+    )  # fmt: skip
+    assert rehearse_cluster(Misspelled(nodes=2).bundle(), TAINT, cluster="shop").unknown == ()
 
 
 @pytest.mark.parametrize("plural", ["pods", "nodes"])

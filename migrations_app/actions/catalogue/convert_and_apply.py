@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable, refuse_unread
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import all_hold
@@ -12,7 +10,7 @@ from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted, nodes_by_pool
 from migrations_app.actions.targets.pools import Successor, object_of, reverting_tool, successors
-from migrations_app.actions.targets.successors import fields_gone, sources_of
+from migrations_app.actions.targets.successors import fields_gone, linked, sources_of
 from migrations_app.actions.targets.workloads import with_uid
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
@@ -66,14 +64,12 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 @action.prepare
 def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    written: set[tuple[str, str]] = set()
+    written: dict[tuple[str, str], Step] = {}
     for successor in successors(context.inventory, parameters):
         sources = sources_of(context.inventory, successor)
         for step in _steps(context, successor):
-            # The plan cannot compare objects that an earlier step writes; that step compared them itself.
-            unwritten = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
-            yield msgspec.structs.replace(step, computed_from=unwritten)
-            written.add((successor.target.kind, successor.target.name))
+            yield linked(step, sources, written=written)
+            written.setdefault((successor.target.kind, successor.target.name), step)
 
 
 def _steps(context: PlanningContext, successor: Successor) -> Iterator[Step]:

@@ -10,7 +10,7 @@ from migrations_app.actions.changes import ObjectTarget, deletion
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import nodes
 from migrations_app.actions.targets.pool_nodes import gate_after_deletion, node_limits
-from migrations_app.actions.undo import UndoStep, inverses, left_alone
+from migrations_app.actions.undo import UndoStep, inverses, left_alone, without_uid
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 
@@ -26,6 +26,8 @@ action = Action(
 )
 
 
+OPERATION = "operation"
+"""The field of an Application with which a sync is started; Argo CD removes it when the sync has ended."""
 PARTS_OF_NODES = ("nodes", "machines", "nodeclaims", "pods", "controller_pods")
 """What has to be read before a NodePool is deleted again: it takes its nodes along."""
 
@@ -38,6 +40,7 @@ def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]
     if not any(undo_step.sends for undo_step in undo_steps):
         raise Unavailable(f"nothing can be undone: {undo_steps[0].step.note}", code="nothing_to_do")
     for undo_step in undo_steps:
+        _refuse_syncing(context, undo_step)
         pool = _deleted_pool(undo_step)
         yield undo_step.step if pool is None else _pool_deletion(context.inventory, undo_step.step, pool=pool)
 
@@ -46,6 +49,19 @@ def _undo_steps(context: PlanningContext) -> tuple[UndoStep, ...]:
     """The newest step comes first: a rollout stops at a step whose outcome is not known."""
     undone = inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm)
     return (*left_alone(context.unsettled), *undone)
+
+
+def _refuse_syncing(context: PlanningContext, undo_step: UndoStep) -> None:
+    """Raises Unavailable if Argo CD still runs a sync of an Application whose undo has to start one: Argo CD goes on
+    with the version that the running one began with, and starts no other.
+    """
+    change = undo_step.step.change
+    if change is None or OPERATION not in change.body:
+        return
+    read = context.objects.get(without_uid(change.target)) or {}
+    if read.get(OPERATION) is not None:
+        words = "is being synced: wait until the sync has ended, or terminate it in Argo CD; then roll back"
+        raise Unavailable(f"{change.target.display_name} {words}", code="busy")
 
 
 def _deleted_pool(undo_step: UndoStep) -> ObjectTarget | None:

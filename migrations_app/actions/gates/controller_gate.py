@@ -74,6 +74,8 @@ def _reasons(gate: ControllerGate, seen: ControllerStatus) -> Iterator[str]:
     if not seen.found:
         yield f"{where} is not there"
         return
+    if seen.wanted < 1:
+        yield f"{where} is scaled to 0 replicas: no controller runs"
     if not seen.observed:
         yield f"{where} was not taken up yet"
     if seen.updated < seen.wanted or seen.total > seen.updated:

@@ -20,7 +20,7 @@ from migrations_app.manifests import JsonMap
 from migrations_app.manifests.patches import merge_patch_undo
 
 MARK = "karpdash.io/crds-of"
-"""Annotation with the release and the patched generation, so that an old mark does not prove a new patch."""
+"""Annotation with the release, and the patched generation, so that an old mark does not prove a new patch."""
 SERVICE: Field = ("spec", "conversion", "webhook", "clientConfig", "service")
 STRATEGY: Field = ("spec", "conversion", "strategy")
 RULES = "x-kubernetes-validations"
@@ -28,18 +28,18 @@ RULES = "x-kubernetes-validations"
 
 def creating_crd(target: ObjectTarget, crd: JsonMap, *, marks: JsonMap, release: Release) -> Step:
     """The step that creates the CRD as shipped. It has no undo: deleting a CRD deletes its objects, and keeping it
-    does no harm.
+    does no harm. The annotation tells it from a CRD that others create since the preview, perhaps of another release.
     """
-    body = restorable(crd)
+    body, mark = restorable(crd), f"{release} when it was created"
     metadata = body["metadata"]
-    for name, entries in marks.items():
+    for name, entries in (*marks.items(), ("annotations", {MARK: mark})):
         metadata = metadata | {name: (metadata.get(name) or {}) | entries}
     ready = ListContains(field=("status", "conditions"), element={"type": "Established", "status": "True"})
     return Step(
         id="",
         title=f"Create {target.name} as {release} ships it",
         change=creation(target, body | {"metadata": metadata}),
-        postconditions=(Exists(), ready),
+        postconditions=(Exists(), FieldEquals(field=("metadata", "annotations", MARK), value=mark), ready),
         skippable=True,
         note="The undo keeps a CRD that was created: deleting it would delete its objects.",
     )

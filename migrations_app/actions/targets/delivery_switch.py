@@ -32,6 +32,7 @@ MAX_MARK_LENGTH = 1000
 """Most characters of a kept setting; Argo CD's has four fields."""
 SUSPEND: Field = ("spec", "suspend")
 AUTOMATED: Field = ("spec", "syncPolicy", "automated")
+MARK: Field = ("metadata", "annotations", PAUSED)
 
 
 def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
@@ -70,9 +71,13 @@ def pause_step(delivery: GitOpsDelivery, read: JsonMap) -> Step:
 
 
 def resume_step(delivery: GitOpsDelivery, read: JsonMap) -> Step:
-    """A step that restores the setting from before the pause; a delivery that is not paused keeps its setting."""
+    """A step that restores the setting from before the pause; a delivery that is not paused keeps its setting. If
+    somebody changed the setting since the pause, it stays, and the step only removes the annotation.
+    """
     target = _checked(delivery)
     before = before_pause(target, read)
+    if value_at(read, MARK) is not None and not _is_off(target, read):
+        return _leaving_step(delivery, target, read=read)
     off, on = pausing(target, before), resuming(target, before)
     step = patch_step(
         target, read, patch=on, title=f"Resume {display_name_of(delivery)}", risk="medium",
@@ -84,9 +89,24 @@ def resume_step(delivery: GitOpsDelivery, read: JsonMap) -> Step:
     )
 
 
+def _leaving_step(delivery: GitOpsDelivery, target: ObjectTarget, *, read: JsonMap) -> Step:
+    said = value_at(read, MARK)
+    step = patch_step(
+        target, read, patch={"metadata": {"annotations": {PAUSED: None}}}, risk="medium",
+        title=f"Leave the setting of {display_name_of(delivery)}, which was changed since",
+        note=f"{'.'.join(switch_of(target))} was changed externally and stays; before the pause it was {said}",
+    )  # fmt: skip
+    return _with_whole_switch(step, target, read=read)
+
+
+def _is_off(target: ObjectTarget, read: JsonMap) -> bool:
+    """Whether the switch is as the pause left it."""
+    return value_at(read, switch_of(target)) is (None if target.kind == APPLICATION else True)
+
+
 def _with_whole_switch(step: Step, target: ObjectTarget, *, read: JsonMap) -> Step:
     """The step with the whole setting, and the annotation that keeps it, as preconditions."""
-    fields = (switch_of(target), ("metadata", "annotations", PAUSED))
+    fields = (switch_of(target), MARK)
     return replace(step, preconditions=fields, digest=fields_digest(read, fields))
 
 
@@ -109,7 +129,7 @@ def before_pause(target: ObjectTarget, read: JsonMap) -> Any:  # noqa: ANN401 - 
     """The setting from before the pause; the current setting if nothing paused the delivery. Raises Unavailable for an
     annotation that holds no valid setting.
     """
-    text = value_at(read, ("metadata", "annotations", PAUSED))
+    text = value_at(read, MARK)
     if text is None:
         return value_at(read, switch_of(target))
     try:

@@ -1,9 +1,13 @@
 """Details of converted objects: what each was computed from, and which fields of the replaced object it removes."""
 
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import content_digest
 from migrations_app.actions.patches import between
-from migrations_app.actions.plan import SourceObject
+from migrations_app.actions.plan import EarlierResult, SourceObject, Step
 from migrations_app.actions.targets.pools import CLASSES, POOLS, Successor, class_of, name_of, object_of, target_of
 from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.inventory import Inventory
@@ -20,6 +24,21 @@ def sources_of(inventory: Inventory, successor: Successor) -> tuple[SourceObject
     others = [tree for tree in convertible(inventory) if tree["kind"] in of_kinds and tree != own]
     return tuple(
         _source(inventory, tree) for tree in (own, *(other for other in others if _class_named(other) == own_class))
+    )
+
+
+def linked(step: Step, sources: tuple[SourceObject, ...], *, written: Mapping[tuple[str, str], Step]) -> Step:
+    """The step with the objects that it was computed from. One that an earlier step writes, by kind and name, was
+    compared by that step: it has to be as that one left it.
+    """
+    places = [(source.target.kind, source.target.name) for source in sources]
+    changes = [(one, one.change) for place in places if (one := written.get(place))]
+    return replace(
+        step,
+        computed_from=tuple(source for source, place in zip(sources, places, strict=True) if place not in written),
+        earlier=tuple(
+            EarlierResult(target=change.target, conditions=one.postconditions) for one, change in changes if change
+        ),
     )
 
 

@@ -6,6 +6,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory, once
@@ -64,6 +65,15 @@ def protects(value: str, running: Release | None) -> bool:
     1.12 on a duration, which may be over by now. A release that is not known counts as a new one."""
     timed = running is None or running >= TIMED_PROTECTION_SINCE
     return value == "true" or (timed and protected_for(value) is not None)
+
+
+def protects_at(value: str, running: Release | None, *, age: timedelta | None) -> bool:
+    """Whether do-not-disrupt with that value still protects a pod that started that long ago. None: that is not known,
+    and the protection counts as not over. Source: kubernetes-sigs/karpenter@v1.12.0: pkg/utils/pod/scheduling.go."""
+    length = protected_for(value)
+    if length is None or age is None:
+        return protects(value, running)
+    return protects(value, running) and age < timedelta(microseconds=length / 1000)
 
 
 def mark_mentions(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:

@@ -5,9 +5,11 @@ import pytest
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import FieldEquals, Terminating
+from migrations_app.actions.plan import EarlierResult
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.aws import InstanceProfile
 from migrations_app.samples.karpenter_objects import Launched, claim
+from migrations_app.use_cases.rollouts import worker
 from tests.actions.on_server import applied, carried_out, installed, plan_of, previewed, put, registered, taken_back
 from tests.actions.scenes import a_scene, action_of, asks_too_much, bodies, forecast_of, steps_of
 from tests.builders.clusters import a_cluster
@@ -236,6 +238,8 @@ def test_what_an_earlier_step_writes_is_no_source_any_more():
     pool, node_class = a_pool({"metadata.annotations": KUBELET}), a_class()
     steps = steps_of(ACTION, a_scene(current(pool, node_class), pool, node_class))
     assert [sources(step) for step in steps] == [["EC2NodeClass default", "NodePool web"], ["NodePool web"]]
+    left = EarlierResult(target=steps[0].change.target, conditions=steps[0].postconditions)
+    assert [step.earlier for step in steps] == [(), (left,)]
 
 
 CHANGES = {
@@ -317,3 +321,33 @@ def test_in_v1_on_the_real_server(server):  # A27, A35
     assert taken_back(done) == ["s002", "s001"]
     assert server.admin.get(pool)["metadata"]["annotations"] == KUBELET
     assert "kubelet" not in server.admin.get(node_class)["spec"]
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_settings_are_not_taken_from_a_pool_whose_class_lost_them_meanwhile_on_the_real_server(server, monkeypatch):
+    server.load_crds("v1_with_beta")
+    installed(server, "1.0.8")
+    put(server, a_pool({"metadata.annotations": KUBELET}), changed(a_class(), {"metadata.finalizers": []}))
+    pool, node_class = "/apis/karpenter.sh/v1/nodepools/web", "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/default"
+    row = previewed(registered(server), ACTION)
+
+    def put_back():
+        server.admin.patch(node_class, {"spec": {"kubelet": None}})
+
+    monkeypatch.setattr(worker, "carry_out", before_the_second(worker.carry_out, put_back))
+    done = carried_out(row)
+    words = "EC2NodeClass default is not as an earlier step left it, and this one rests on it: make a new preview"
+    assert (done.state, done.cause_code, done.cause, applied(done)) == ("paused", "changed", words, ["s001"])
+    assert server.admin.get(pool)["metadata"]["annotations"] == KUBELET
+
+
+def before_the_second(carry_out, put_back):
+    """Carries out each step, and lets somebody else write before the request of the second one."""
+
+    def carried(work, writer, *, position):
+        if position.step.id == "s002" and position.phase == "request":
+            put_back()
+        return carry_out(work, writer, position=position)
+
+    return carried

@@ -43,6 +43,25 @@ def test_flux_gets_its_switch_back_as_it_was(said):
         assert bodies([step])[0][2] == resumed({"suspend": said})
 
 
+@pytest.mark.parametrize(
+    ("found", "said", "now"),
+    [
+        (application(), json.dumps(AUTOMATED), {"syncPolicy": {"automated": {"prune": False}}}),
+        (application(), json.dumps(AUTOMATED), {"syncPolicy": {"automated": {}}}),
+        (helm_release(), "null", {"suspend": False}),
+    ],
+)
+def test_a_setting_that_somebody_changed_since_the_pause_stays_and_is_named(found, said, now):
+    found = paused(found, said)
+    found["spec"] |= now
+    (step,) = steps(found)
+    assert step.change.body == {"metadata": {"annotations": {PAUSED: None}}}
+    assert step.title.endswith(f"{found['kind']} {NAMED[found['kind'] == 'Application'].partition(' ')[2]}, which was "
+                               "changed since")  # fmt: skip
+    assert f"before the pause it was {said}" in step.note
+    assert len(step.preconditions) == 2  # changed once more: it stops
+
+
 def test_what_people_suspended_stays_so():
     with pytest.raises(Unavailable) as caught:
         steps(helm_release(suspend=True), application())

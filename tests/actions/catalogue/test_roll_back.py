@@ -12,6 +12,7 @@ from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, Term
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import create_step, patch_step
 from migrations_app.actions.plan import Step
+from migrations_app.models.rollout import Rollout
 from tests.actions.on_server import carried_out, installed, plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene
 from tests.actions.whole_rollouts import CRDS, done, roll_back, rollback_preview, sent
@@ -82,6 +83,32 @@ def test_what_others_wrote_over_is_never_taken_back():
     assert refused(weighed(7))[0] == "changed"
 
 
+def test_what_is_as_it_was_before_needs_no_request_and_stops_no_other_step():
+    other = msgspec.structs.replace(weighed(1, now=0), change=merge(POOL, {"spec": {"rank": 1}}))
+    fields = ("preconditions", "postconditions", "undo", "undo_postconditions")
+    rank = ("spec", "rank")
+    values = ((rank,), (FieldEquals(rank, 1),), merge(POOL, {"spec": {"rank": 0}}), (FieldEquals(rank, 0),))
+    other = msgspec.structs.replace(other, **dict(zip(fields, values, strict=True)))
+    left, undone = back(weighed(7, now=3), other, here=read(weight=3, rank=1))
+    assert (left.title, left.change, left.note) == (
+        "Left as it is: Weigh 7", None, "NodePool web is as it was before already",
+    )  # fmt: skip
+    assert undone.change == merge(POOL, {"spec": {"rank": 0}})
+    assert refused(weighed(7, now=3), here=read(weight=3))[0] == "nothing_to_do"
+    assert refused(weighed(7, now=3), here=read(uid="u2", weight=3))[0] == "changed"
+
+
+def test_a_value_that_the_undo_of_a_newer_step_moves_is_not_as_it_was():
+    old, new = weighed(7, now=3), weighed(3, now=7, number="s002")
+    assert [step.change.body["spec"] for step in back(new, old, here=read(weight=3))] == [{"weight": 7}, {"weight": 3}]
+
+
+def test_of_two_steps_on_a_field_the_one_that_was_taken_back_stays_so():
+    old, new = weighed(7, now=3), weighed(9, now=7, number="s002")
+    left, undone = back(new, old, here=read(weight=7))
+    assert (left.change, undone.change.body["spec"]) == (None, {"weight": 3})
+
+
 def test_other_fields_may_have_moved():
     assert back(weighed(7), here=read(weight=7, limits={"cpu": "9"}))[0].change.verb == "patch"
 
@@ -102,7 +129,9 @@ def test_what_was_made_is_deleted_by_its_uid():
 
 
 def test_what_has_taken_its_name_is_left_alone():
-    assert refused(made_pool(), here=read(uid="other", weight=1), made={"s001": "u1"})[0] == "nothing_to_do"
+    code, words = refused(made_pool(), here=read(uid="other", weight=1), made={"s001": "u1"})
+    assert code == "nothing_to_do"
+    assert words.endswith("it is gone already: another NodePool has the name web now, and stays")
     assert refused(made_pool(), here=read(weight=1)) == (
         "no_way_back", "the uid of the object that this step created is not known: Create NodePool web",
     )  # fmt: skip
@@ -192,6 +221,24 @@ def test_on_a_real_server_marks_that_others_changed_are_not_taken_back(server): 
     found = rollback_preview(cluster, row)
     assert (found.state, found.cause_code) == ("expired", "changed")
     assert "nodepools.karpenter.sh was changed by others since" in found.cause
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_a_rollback_that_stopped_in_the_middle_is_made_anew(server):  # A35
+    server.load_crds("beta")
+    installed(server, "0.37.8")
+    cluster = registered(server)
+    row = done(cluster, "adopt_crds")
+    half = rollback_preview(cluster, row)
+    path, mark = plan_of(half).steps[1].change.target.path, "meta.helm.sh/release-name"
+    server.admin.patch(path, {"metadata": {"annotations": {mark: "theirs"}}})
+    assert (carried_out(half).cause_code, len(sent(half))) == ("changed", 1)
+    Rollout.objects.filter(pk=half.pk).update(state="aborted")
+    server.admin.patch(path, {"metadata": {"annotations": {mark: "karpenter-crd"}}})
+    again = roll_back(cluster, row)
+    assert [step.title.partition(":")[0] for step in plan_of(again).steps] == ["Left as it is", "Undo", "Undo"]
+    assert len(sent(again)) == 2
 
 
 @pytest.mark.apiserver

@@ -1,9 +1,11 @@
 """Karpenter upgraded in the object of Flux or Argo CD that is its own source: version and values, and nothing else."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import msgspec
 import pytest
+from django.utils import timezone
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.patches import field_conditions
@@ -350,6 +352,32 @@ def test_on_a_real_server_the_object_changes_and_all_that_follows_is_waited_for(
     carried_out(back, between=lambda: (brings(delivering), controller_follows(delivering, START)))
     assert (back.state, back.cause) == ("succeeded", "")
     assert lasting(delivering.admin.get(path)) == lasting(before)
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_no_rollback_is_planned_into_a_running_sync(delivering):  # A35
+    """Argo CD would go on with the version that the running sync began with."""
+    path = f"{APPLICATIONS}/karpenter"
+    put(delivering, application(START))
+    cluster = registered(delivering)
+    row = previewed(cluster, NAME, release=NEXT)
+
+    def too_late():
+        Rollout.objects.filter(pk=row.pk).update(gate_since=timezone.now() - timedelta(hours=1))
+
+    assert carried_out(row, between=too_late).cause_code == "gate"
+    back = rollback_preview(cluster, row)
+    words = (
+        "Application argocd/karpenter is being synced: wait until the sync has ended, or terminate it in Argo CD; "
+        "then roll back"
+    )
+    assert (back.state, back.cause_code, back.cause) == ("expired", "busy", words)
+    delivering.admin.patch(path, {"operation": None})
+    back = rollback_preview(cluster, row)
+    Rollout.objects.filter(pk=row.pk).update(state="rolling_back")  # as its start does
+    carried_out(back, between=lambda: (argo_brings(delivering), controller_follows(delivering, START)))
+    assert (back.state, version_of(delivering, path)) == ("succeeded", START)
 
 
 @pytest.mark.apiserver

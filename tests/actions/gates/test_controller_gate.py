@@ -10,6 +10,10 @@ from migrations_app.actions.gates.controller_gate import (
     PodOfController,
     controller_reasons,
 )
+from migrations_app.actions.plan import Step
+from migrations_app.errors import InvalidInput
+from migrations_app.execution.proof import permissions_to_execute, refuse_missing_rights
+from tests.actions.scenes import a_plan
 
 GATE = ControllerGate(namespace="karpenter", deployment="karpenter", images=("c:2",), leader="lead")
 PODS = tuple(PodOfController(name=f"k-{number}", images=("c:2", "sidecar"), ready=True) for number in range(2))
@@ -65,3 +69,29 @@ def test_what_could_not_be_read_is_waited_for_and_then_asks_a_person():  # A24
 def test_without_a_leader_to_elect_nobody_has_to_lead():
     alone = msgspec.structs.replace(GATE, leader="")
     assert controller_reasons(alone, msgspec.structs.replace(GOOD, holder="")) == []
+
+
+def test_a_controller_that_was_scaled_to_nothing_does_not_run():
+    """Where no leader is elected, nothing else of it would tell."""
+    alone = msgspec.structs.replace(GATE, leader="")
+    none = ControllerStatus(found=True, observed=True, pods=(), holder="")
+    words = "Deployment karpenter/karpenter is scaled to 0 replicas: no controller runs"
+    assert controller_reasons(alone, none) == [words]
+
+
+class NoLease:
+    """An account that may do everything but read Leases, which the gate has to do."""
+
+    def may(self, need, *, namespace="", name=""):
+        return need.plural != "leases"
+
+
+@pytest.mark.parametrize("when", ["after", "undo_after"])
+def test_a_gate_that_could_never_hold_is_told_at_the_preview(when):  # A26
+    step = Step(id="", title="Upgrade", **{when: Gate(controller=GATE)})
+    with pytest.raises(InvalidInput) as caught:
+        refuse_missing_rights(NoLease(), permissions_to_execute(a_plan("upgrade_delivery", [step])))
+    rule = 'missing rules: - {apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get"]}'
+    assert (caught.value.code, caught.value.message) == ("missing_rights", rule)
+    alone = msgspec.structs.replace(step, **{when: Gate(controller=msgspec.structs.replace(GATE, leader=""))})
+    refuse_missing_rights(NoLease(), permissions_to_execute(a_plan("upgrade_delivery", [alone])))

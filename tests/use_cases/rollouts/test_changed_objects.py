@@ -3,16 +3,20 @@
 import base64
 import uuid
 
+import msgspec
 import pytest
 
 from migrations_app.actions.changes import ObjectTarget
+from migrations_app.actions.conditions import FieldEquals
 from migrations_app.actions.gate import Gate
-from migrations_app.models.rollout import Attempt
+from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts import worker
 from tests.use_cases.rollouts.building import (
     APPLIED,
     NODE_PATH,
     advanced,
+    config_map,
+    creating,
     deleting,
     ended,
     is_ours,
@@ -47,6 +51,33 @@ def test_an_object_that_was_made_anew_is_never_touched(server, cluster, complain
     assert Attempt.objects.filter(rollout=row).first().reason == reason
     assert row.cause == "Node node-1 was deleted and created again since the preview"
     assert (server.admin.get(NODE_PATH)["spec"].get("unschedulable", False), complaints(row)) == (False, [])
+
+
+def test_a_deletion_whose_object_others_create_again_does_not_succeed(server, cluster, complaints):  # R22
+    target, read = config_map(server)
+    row = rollout(cluster, deleting(target, read))
+    server.admin.delete(target.path)
+    config_map(server)
+    row = advanced(row)
+    words = "it was deleted, and created again by another client: another ConfigMap has the name map-1 now, and stays"
+    assert (ended(row), row.cause) == (("paused", "recreated"), f"Delete ConfigMap default/map-1: {words}")
+    Rollout.objects.filter(pk=row.pk).update(state="running")
+    assert ended(advanced(row)) == ("paused", "recreated")
+    server.admin.delete(target.path)
+    Rollout.objects.filter(pk=row.pk).update(state="running")
+    row = advanced(row)
+    assert (row.state, complaints(row)) == ("succeeded", [])
+
+
+def test_what_others_create_before_it_is_created_is_never_left_out(server, cluster, complaints):  # A23
+    step = msgspec.structs.replace(
+        creating("map-1"), skippable=True, postconditions=(FieldEquals(field=("data", "size"), value="big"),)
+    )
+    row = rollout(cluster, step)
+    config_map(server)
+    row = advanced(row)
+    words = "ConfigMap default/map-1 was created by another client since the preview"
+    assert (ended(row), row.cause, outcomes(row), complaints(row)) == (("paused", "changed"), words, [], [])
 
 
 def test_a_step_that_may_be_skipped_leaves_a_changed_object_alone(server, cluster, complaints):  # A02, R22

@@ -1,6 +1,6 @@
 """What a rollout waits for has names: pods that budgets and annotations protect, and Pending pods."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -9,6 +9,7 @@ from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Terminating
 from migrations_app.actions.gate import BlockedEviction, ClusterCounters, Gate
 from migrations_app.execution.gates import cluster_counters
+from migrations_app.karpenter.versions import release
 from migrations_app.use_cases.runtime.connections import connect_writer
 from tests.use_cases.rollouts.building import advanced, deleting, ended, node, rollout
 
@@ -42,9 +43,9 @@ def tight_budget(server, labels):
     server.admin.patch(path, {"status": counts})
 
 
-def counted(cluster, gate) -> ClusterCounters:
+def counted(cluster, gate, **more) -> ClusterCounters:
     with connect_writer(cluster) as writer:
-        return cluster_counters(writer, gate=gate, now=datetime.now(UTC))
+        return cluster_counters(writer, gate=gate, now=datetime.now(UTC), **more)
 
 
 def held(name, on, by, budget="") -> BlockedEviction:
@@ -61,6 +62,22 @@ def test_pods_that_hold_a_drain_are_named(server, cluster):  # R23
     assert told.blocked == (held("marked", "node-1", "annotation karpenter.sh/do-not-evict"),)
     pod(server, "lost")
     assert (told.draining_nodes, told.pending_pods, counted(cluster, Gate()).pending) == (1, 0, ("default/lost",))
+
+
+def test_a_protection_for_a_time_holds_until_it_is_over(server, cluster):  # R23
+    """Only releases from 1.12 on read a duration; it counts from the start of the pod."""
+    old_node(server, "node-1")
+    now = datetime.now(UTC)
+    for name, began in (("young", now), ("old", now - timedelta(hours=9)), ("unstarted", None)):
+        pod(server, name, on="node-1", annotations={"karpenter.sh/do-not-disrupt": "8h"})
+        status = {"startTime": began.strftime("%Y-%m-%dT%H:%M:%SZ")} if began else {}
+        server.admin.patch(f"/api/v1/namespaces/default/pods/{name}/status", {"status": status})
+    pod(server, "misspelled", on="node-1", annotations={"karpenter.sh/do-not-disrupt": "yes"})
+    server.admin.delete("/api/v1/nodes/node-1")
+    by = "annotation karpenter.sh/do-not-disrupt for 8h"
+    protected = (held("unstarted", "node-1", by), held("young", "node-1", by))
+    for running, told in ((release("1.12.0"), protected), (None, protected), (release("1.11.2"), ())):
+        assert counted(cluster, Gate(), running=running).blocked == told
 
 
 def test_a_budget_that_keeps_a_drain_from_beginning_is_named(server, cluster):  # R23

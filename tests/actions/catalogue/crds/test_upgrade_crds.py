@@ -9,15 +9,18 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import FieldEquals, ListContains, all_hold
 from migrations_app.actions.targets.crd_upgrade import MARK
 from migrations_app.actions.targets.crds import crd_target
+from migrations_app.execution import gates
 from migrations_app.karpenter import labels
+from migrations_app.models.rollout import Rollout
 from tests import upstream
 from tests.actions import charts
-from tests.actions.on_server import installed, put, registered
+from tests.actions.on_server import carried_out, installed, plan_of, previewed, put, registered
 from tests.actions.scenes import a_scene, asks_too_much, forecast_of, steps_of
 from tests.actions.whole_rollouts import CRDS, done, lasting, roll_back, rollback_preview, sent
 from tests.builders.clusters import a_cluster, helm_crds
 from tests.builders.pools import a_class, a_pool, a_provisioner
 from tests.fakes.conversion_webhook import conversion_webhook
+from tests.use_cases.rollouts.building import advanced
 
 ACTION = "upgrade_crds"
 POOLS = "nodepools.karpenter.sh"
@@ -57,7 +60,8 @@ def test_new_kinds_are_created_with_the_marks_of_the_release_that_owns_the_other
     assert [step.change.target.name for step in made] == [
         POOLS, "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws",
     ]  # fmt: skip
-    assert [step.change.body["metadata"]["annotations"] for step in made] == [OWNER] * 3
+    mark = {MARK: "0.32.10 when it was created"}
+    assert [step.change.body["metadata"]["annotations"] for step in made] == [OWNER | mark] * 3
     assert {(step.undo, step.skippable) for step in made} == {(None, True)}
     assert "The undo keeps a CRD that was created" in made[0].note
     assert "From charts/test." in made[0].note
@@ -194,6 +198,24 @@ def test_on_a_real_server_new_kinds_come_beside_the_old(server, place):  # A23, 
 
 @pytest.mark.apiserver
 @pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_a_crd_that_others_create_meanwhile_does_not_count_as_brought(server, place):  # A23, A25
+    server.load_documents([one for one in upstream.crds("v0.32.10") if one["metadata"]["name"] in
+                           ("provisioners.karpenter.sh", "machines.karpenter.sh",
+                            "awsnodetemplates.karpenter.k8s.aws")])  # fmt: skip
+    installed(server, "0.31.4")
+    put(server, a_provisioner())
+    name = charts.real_chart(place, "v0.32.10", version="0.32.10")
+    row = previewed(registered(server), ACTION, source=name, release="0.32.10")
+    assert row.state == "previewed"
+    server.load_documents([doc for doc in upstream.crds("v1.1.9") if doc["metadata"]["name"] == POOLS])
+    carried_out(row)
+    words = f"CustomResourceDefinition {POOLS} was created by another client since the preview"
+    assert (row.state, row.cause_code, row.cause) == ("paused", "changed", words)
+    assert [one["name"] for one in server.admin.get(f"{CRDS}/{POOLS}")["spec"]["versions"]] == ["v1"]
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
 def test_on_a_real_server_the_real_crds_of_1_0_go_over_those_of_0_37_and_back(server, place):  # A24, A27, A35, CRD-01
     installed(server, "0.37.8")
     name = charts.real_chart(place, "v1.0.14", version="1.0.14")
@@ -210,6 +232,30 @@ def test_on_a_real_server_the_real_crds_of_1_0_go_over_those_of_0_37_and_back(se
         assert now["spec"]["versions"] != before["spec"]["versions"]
         roll_back(cluster, row)
         assert lasting(server.admin.get(f"{CRDS}/{POOLS}")) == lasting(before)
+
+
+@pytest.mark.apiserver
+@pytest.mark.django_db(transaction=True)
+def test_on_a_real_server_objects_that_cannot_be_read_any_more_stop_it(server, place, monkeypatch):  # A24
+    monkeypatch.setattr(gates, "LISTS_SECONDS", 0)
+    installed(server, "0.37.8")
+    name = charts.real_chart(place, "v1.0.14", version="1.0.14")
+    with conversion_webhook() as conversion:
+        definitions = [doc | {"spec": doc["spec"] | {"conversion": conversion}} for doc in upstream.crds("v0.37.8")]
+        server.load_documents(definitions)
+        put(server, a_pool(version="v1beta1"), a_class(version="v1beta1"))
+        cluster = registered(server)
+        row = previewed(cluster, ACTION, source=name, release="1.0.14")
+        names = [step.change.target.name for step in plan_of(row).steps]
+    carried_out(row)  # the webhook has stopped meanwhile
+    assert (row.state, row.cause_code, [path for _, path in sent(row)]) == ("paused", "unreadable", names[:1])
+    assert f": after 0 s {names[0]} of v1 cannot be read: " in row.cause
+    with conversion_webhook() as conversion:
+        for crd in names:
+            server.admin.patch(f"{CRDS}/{crd}", {"spec": {"conversion": conversion}})
+        Rollout.objects.filter(pk=row.pk).update(state="running")
+        row = advanced(row)
+    assert (row.state, [path for _, path in sent(row)]) == ("succeeded", names)
 
 
 @pytest.mark.apiserver
