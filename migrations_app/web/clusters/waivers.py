@@ -24,8 +24,8 @@ from migrations_app.web.access import person_of, require_right, uuid_in
 DEFAULT_DURATION = timedelta(days=90)
 _UNCOVERED: dict[str, str] = {
     "unknown": _(
-        "The waiver is stored, but waives nothing in {cluster} now: {check} is unknown there, and unknown results cannot "
-        "be waived. Make it readable and scan again."
+        "The waiver is stored, but waives nothing in {cluster} now: {check} is unknown there, and unknown results "
+        "cannot be waived. Make it readable and scan again."
     ),
     "nothing": _(
         "The waiver is stored, but waives nothing in {cluster} now: {check} does not fail there at {hop}. It accepts a "
