@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
 from migrations_app.cli.django_setup import run_verb
+from migrations_app.cli.same_cluster import note_registered_again, note_same_address
 from migrations_app.cli.terminal import Exit, print_note, show, show_rows
 from migrations_app.errors import InvalidInput
 
@@ -76,6 +77,7 @@ def _add(options: argparse.Namespace) -> int:
             return Exit.COULD_NOT_LOOK
         uuid = registration.register_kubeconfig(text, details, context=options.context)
     show(f"{uuid}\n")
+    note_same_address(uuid)
     return Exit.READY
 
 
@@ -106,6 +108,7 @@ def _list(options: argparse.Namespace) -> int:
     rows = tuple(every_cluster(now=datetime.now(UTC)))
     show_rows(rows, output=options.output, head=HEAD, cells=_cells)
     note_hidden_samples(hidden_samples())
+    note_registered_again()
     return Exit.READY
 
 

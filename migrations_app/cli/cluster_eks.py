@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from migrations_app.cli.same_cluster import note_same_address
 from migrations_app.cli.terminal import Exit, print_note, show
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import read_place
@@ -52,9 +53,11 @@ def add(options: argparse.Namespace, details: "Details") -> int:
     try:
         if not options.no_test and not _answers(eks_registration.try_eks(text, role_arn=options.role_arn, by=BY)):
             return Exit.COULD_NOT_LOOK
-        show(f"{eks_registration.register_eks(text, details, role_arn=options.role_arn)}\n")
+        cluster_id = eks_registration.register_eks(text, details, role_arn=options.role_arn)
     except InvalidInput as error:
         raise _with_option(error) from None
+    show(f"{cluster_id}\n")
+    note_same_address(cluster_id)
     return Exit.READY
 
 
