@@ -53,7 +53,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         row = Evidence(kind=kind.kind, name=_listed(kind), path="list", seen=failed_list.told, wanted="a list")
         yield row.with_data(why=failed_list.why)
     if unclear := not_tried(parts):
-        yield Unknown(f"cannot tell whether these lists answer: {', '.join(unclear)}")
+        lists = ", ".join(f"{_listed(LISTS[name])} ({why})" for name, why in unclear.items())
+        yield Unknown(f"cannot tell whether these lists answer: {lists}")
 
 
 def _listed(kind: Kind) -> str:
