@@ -236,8 +236,8 @@ def test_the_page_costs_the_same_for_one_and_for_many(ada, django_assert_num_que
             scanned(f"c{size}-{index}")
         # session, user, one-time password, counts, rows with labels and groups, environments, waivers, blocked
         # clusters, results out of date, days, rollouts of the rows, labels, places, groups, saved views, fleet scan,
-        # kill switch, rollouts in progress; and once, the blockers of snapshots that were not read before
-        for queries in (21, 20):
+        # kill switch, rollouts in progress, heartbeats; and once, the blockers of snapshots that were not read before
+        for queries in (22, 21):
             with django_assert_num_queries(queries):
                 assert ada.get("/").status_code == 200
 
