@@ -1,6 +1,8 @@
 """A page whose database does not answer says so, and what to do; it is not called a bug."""
 
 import pytest
+from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.db import InterfaceError, OperationalError
 
 from tests.web.pages import text
@@ -34,3 +36,19 @@ def test_a_database_that_does_not_answer_is_no_bug(broken, error):
 def test_anything_else_still_is(broken):
     answer = broken(ZeroDivisionError())
     assert (answer.status_code, BUG in text(answer), AWAY in text(answer)) == (500, True, False)
+
+
+@pytest.mark.parametrize(("cause", "status"), [(OperationalError("database is locked"), 503), (UpdateError(), 400)])
+def test_a_session_that_could_not_be_stored_was_not_ended(client, monkeypatch, cause, status):
+    """Django takes both for a session that was ended meanwhile, and answers 400."""
+    client.raise_request_exception = False
+
+    def fail(_middleware, _request):
+        try:
+            raise cause
+        except type(cause):
+            raise SessionInterrupted("the session was deleted")  # noqa: B904 - as Django raises it
+
+    monkeypatch.setattr("django.contrib.sessions.middleware.SessionMiddleware.process_request", fail)
+    answer = client.get("/waivers/")
+    assert (answer.status_code, AWAY in text(answer)) == (status, status == 503)
