@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from migrations_app.cli import cluster_eks
 from migrations_app.cli.django_setup import run_verb
-from migrations_app.cli.same_cluster import note_registered_again, note_same_address
 from migrations_app.cli.terminal import Exit, print_note, show, show_rows
 from migrations_app.errors import InvalidInput
 
@@ -77,7 +76,7 @@ def _add(options: argparse.Namespace) -> int:
             return Exit.COULD_NOT_LOOK
         uuid = registration.register_kubeconfig(text, details, context=options.context)
     show(f"{uuid}\n")
-    note_same_address(uuid)
+    cluster_eks.note_same_address(uuid)
     return Exit.READY
 
 
@@ -110,6 +109,17 @@ def _list(options: argparse.Namespace) -> int:
     note_hidden_samples(hidden_samples())
     note_registered_again()
     return Exit.READY
+
+
+def note_registered_again() -> None:
+    """Says which registrations of the list are one cluster."""
+    from migrations_app.queries.clusters.identity import registered_again
+
+    for names in registered_again():
+        print_note(
+            f"{', '.join(names)} are one cluster, by the uid of its kube-system: join them on a cluster's page, or "
+            "keep one of them (karpdash cluster rm NAME)"
+        )
 
 
 def note_hidden_samples(count: int) -> None:

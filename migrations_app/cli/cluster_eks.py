@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from migrations_app.cli.same_cluster import note_same_address
 from migrations_app.cli.terminal import Exit, print_note, show
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.objects.cluster_arn import read_place
@@ -59,6 +58,17 @@ def add(options: argparse.Namespace, details: "Details") -> int:
     show(f"{cluster_id}\n")
     note_same_address(cluster_id)
     return Exit.READY
+
+
+def note_same_address(cluster_id: "uuid.UUID") -> None:
+    """Says under which other names the address of that new registration is registered."""
+    from migrations_app.queries.clusters.identity import names_at_address
+
+    if names := names_at_address(cluster_id):
+        print_note(
+            f"the address of this API server is registered as {', '.join(names)}, too; if that is the same cluster, "
+            "keep one of them (karpdash cluster rm NAME); a scan that reads the uid of kube-system tells"
+        )
 
 
 def _aws(options: argparse.Namespace) -> int:
