@@ -26,6 +26,8 @@ from migrations_app.clients.liveness_file import LivenessFile
 ENV = current()
 TASK_SECONDS = ENV.scan_deadline + 60
 TICK = ENV.sweep_interval
+SOCKET_SECONDS = 5
+"""How long one answer of the broker may take. A worker's wait for a message is an answer of at most a second."""
 ALIVE = LivenessFile(Path(ENV.alive_file) if ENV.alive_file else None)
 _MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 """The function of the C library that returns unused memory to the system; only glibc has it."""
@@ -48,6 +50,8 @@ app.conf.update(
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
         "socket_connect_timeout": 2,
+        # Without it a request that sends a message hangs for as long as a broker that is there does not answer.
+        "socket_timeout": SOCKET_SECONDS,
         # Sending a message fails at once while the broker is down: the sweeper finds the row later (R05).
         "max_retries": 1,
         "interval_start": 0.2,

@@ -16,3 +16,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
 if find_spec("migrations_app.api.urls"):
     urlpatterns.insert(3, path("api/v1/", include("migrations_app.api.urls")))
     urlpatterns.insert(4, path("scim/v2/", include("migrations_app.api.scim.urls")))
+handler400 = "karpdash.middleware.failures.refused"
+handler500 = "karpdash.middleware.failures.failed"

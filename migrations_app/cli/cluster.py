@@ -76,6 +76,7 @@ def _add(options: argparse.Namespace) -> int:
             return Exit.COULD_NOT_LOOK
         uuid = registration.register_kubeconfig(text, details, context=options.context)
     show(f"{uuid}\n")
+    cluster_eks.note_same_address(uuid)
     return Exit.READY
 
 
@@ -106,7 +107,19 @@ def _list(options: argparse.Namespace) -> int:
     rows = tuple(every_cluster(now=datetime.now(UTC)))
     show_rows(rows, output=options.output, head=HEAD, cells=_cells)
     note_hidden_samples(hidden_samples())
+    note_registered_again()
     return Exit.READY
+
+
+def note_registered_again() -> None:
+    """Says which registrations of the list are one cluster."""
+    from migrations_app.queries.clusters.identity import registered_again
+
+    for names in registered_again():
+        print_note(
+            f"{', '.join(names)} are one cluster, by the uid of its kube-system: join them on a cluster's page, or "
+            "keep one of them (karpdash cluster rm NAME)"
+        )
 
 
 def note_hidden_samples(count: int) -> None:

@@ -52,10 +52,23 @@ def add(options: argparse.Namespace, details: "Details") -> int:
     try:
         if not options.no_test and not _answers(eks_registration.try_eks(text, role_arn=options.role_arn, by=BY)):
             return Exit.COULD_NOT_LOOK
-        show(f"{eks_registration.register_eks(text, details, role_arn=options.role_arn)}\n")
+        cluster_id = eks_registration.register_eks(text, details, role_arn=options.role_arn)
     except InvalidInput as error:
         raise _with_option(error) from None
+    show(f"{cluster_id}\n")
+    note_same_address(cluster_id)
     return Exit.READY
+
+
+def note_same_address(cluster_id: "uuid.UUID") -> None:
+    """Says under which other names the address of that new registration is registered."""
+    from migrations_app.queries.clusters.identity import names_at_address
+
+    if names := names_at_address(cluster_id):
+        print_note(
+            f"the address of this API server is registered as {', '.join(names)}, too; if that is the same cluster, "
+            "keep one of them (karpdash cluster rm NAME); a scan that reads the uid of kube-system tells"
+        )
 
 
 def _aws(options: argparse.Namespace) -> int:

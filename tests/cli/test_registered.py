@@ -141,6 +141,18 @@ def test_a_cluster_that_does_not_answer_is_added_only_on_request(karpdash: Karpd
     assert b"abc" not in bytes(Cluster.objects.get().sealed or b"")
 
 
+def test_a_cluster_that_is_registered_already_is_said(karpdash: Karpdash, silent: Path) -> None:
+    """It was silent, so that one cluster was scanned, and planned, twice."""
+    add = ("cluster", "add", "--kubeconfig", str(silent), "--no-test")
+    assert karpdash(*add, "blue").err == ""
+    said = karpdash(*add, "green")
+    assert (said.code, Cluster.objects.get(name="green").pk) == (0, uuid.UUID(said.out.strip()))
+    assert "the address of this API server is registered as blue, too" in said.err
+    assert "one cluster" not in karpdash("cluster", "list").err
+    Cluster.objects.update(kube_system_uid="uid-1")
+    assert "blue, green are one cluster, by the uid of its kube-system" in karpdash("cluster", "list").err
+
+
 @pytest.mark.usefixtures("ada")
 def test_a_token_is_printed_once_and_works_until_revoked(karpdash: Karpdash) -> None:
     said = karpdash("token", "create", "--user", "ada", "--name", "ci", "--scope", "read", "--scope", "scan")

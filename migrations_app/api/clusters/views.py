@@ -80,6 +80,13 @@ class RegistrationSerializer(serializers.Serializer[Any]):
     same_ca = serializers.BooleanField(help_text="False: it is reached through another CA.")
 
 
+class SameAddressSerializer(serializers.Serializer[Any]):
+    """Another registration with the same address of the API server."""
+
+    id = serializers.UUIDField()
+    name = OutputText()
+
+
 class IdentitySerializer(serializers.Serializer[Any]):
     """Which cluster it is, by the uid of its namespace kube-system and its CA.
 
@@ -98,6 +105,11 @@ class IdentitySerializer(serializers.Serializer[Any]):
     )
     registrations = RegistrationSerializer(many=True)
     hidden = serializers.IntegerField(help_text="Registrations of the same cluster that you may not see.")
+    same_address = SameAddressSerializer(
+        many=True,
+        help_text="Registrations with the same address, while it is not known whether they are the same cluster.",
+    )
+    same_address_hidden = serializers.IntegerField(help_text="Those with the same address that you may not see.")
 
 
 class ClusterDetailSerializer(StructSerializer):

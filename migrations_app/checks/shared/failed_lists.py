@@ -28,7 +28,7 @@ def failed_lists(parts: Mapping[str, Part[object]]) -> Iterator[FailedList]:
             yield FailedList(name, other.why, f"{other.wanted} {other.why}, read as {part.served}: {other.detail}")
 
 
-def not_tried(parts: Mapping[str, Part[object]]) -> list[str]:
+def not_tried(parts: Mapping[str, Part[object]]) -> dict[str, str]:
     """The lists that were not requested, each with its reason; whether the server answers them is unknown."""
     unseen = ((name, part) for name, part in parts.items() if isinstance(part, Unseen))
-    return [f"{name} ({part.why})" for name, part in unseen if part.why in SCAN_REASONS]
+    return {name: part.why for name, part in unseen if part.why in SCAN_REASONS}

@@ -25,12 +25,23 @@ class OtherRegistration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SameAddress:
+    """Another registration with the same address of the API server. Whether both are one cluster is not known, because
+    the uid of at least one of them was never read.
+    """
+
+    id: uuid.UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityDetail:
     """The identity of a registered cluster.
 
     `error` is the code of the reason why the newest scan could not read the uid. `other_uid` is the uid of another
     cluster that answered instead; `hidden` counts registrations of the same cluster that the caller may not see;
-    `since` is when a person accepted another cluster as this one.
+    `since` is when a person accepted another cluster as this one. `same_address` and `same_address_hidden` are the
+    registrations that have the same address while a uid is not known.
     """
 
     state: IdentityState
@@ -42,6 +53,8 @@ class IdentityDetail:
     since: datetime | None = None
     registrations: tuple[OtherRegistration, ...] = ()
     hidden: int = 0
+    same_address: tuple[SameAddress, ...] = ()
+    same_address_hidden: int = 0
 
     @property
     def joinable(self) -> bool:
@@ -54,6 +67,7 @@ class IdentityDetail:
 def identity_detail(row: Cluster) -> IdentityDetail:
     """The identity of the row, with the other registrations of the same cluster."""
     registrations, hidden = _others(row)
+    same_address, same_address_hidden = same_address_as(row)
     return IdentityDetail(
         state=_state(row),
         kube_system_uid=row.kube_system_uid,
@@ -64,7 +78,43 @@ def identity_detail(row: Cluster) -> IdentityDetail:
         since=row.identity_since,
         registrations=registrations,
         hidden=hidden,
+        same_address=same_address,
+        same_address_hidden=same_address_hidden,
     )
+
+
+def same_address_as(row: Cluster) -> tuple[tuple[SameAddress, ...], int]:
+    """The other registrations with the row's address that the caller may see, by name, and the number of the others.
+
+    Two known uids tell by themselves whether it is one cluster; registrations with both are left out. An agent connects
+    from inside, where many clusters have the same address.
+    """
+    if row.source == Cluster.Source.IN_CLUSTER:
+        every = Cluster.objects.filter(source=Cluster.Source.IN_CLUSTER)
+    elif row.server and row.source != Cluster.Source.AGENT:
+        every = Cluster.objects.filter(server=row.server).exclude(source=Cluster.Source.AGENT)
+    else:
+        return (), 0
+    ids = set((every.filter(kube_system_uid="") if row.kube_system_uid else every).values_list("pk", flat=True))
+    ids.discard(row.pk)
+    seen = visible_clusters().filter(pk__in=ids).order_by("name").values_list("pk", "name") if ids else ()
+    registrations = tuple(SameAddress(id=pk, name=name) for pk, name in seen)
+    return registrations, len(ids) - len(registrations)
+
+
+def names_at_address(cluster_id: uuid.UUID) -> tuple[str, ...]:
+    """The names of the visible registrations that have the address of that one, as `same_address_as`."""
+    row = Cluster.objects.defer("sealed").get(pk=cluster_id)
+    return tuple(other.name for other in same_address_as(row)[0])
+
+
+def registered_again() -> tuple[tuple[str, ...], ...]:
+    """The names of visible registrations that have the same uid of kube-system, one row for each cluster."""
+    names: dict[str, list[str]] = {}
+    rows = visible_clusters().filter(source__in=LIVE).exclude(kube_system_uid="").order_by("name")
+    for uid, name in rows.values_list("kube_system_uid", "name"):
+        names.setdefault(uid, []).append(name)
+    return tuple(tuple(same) for same in names.values() if len(same) > 1)
 
 
 def registrations_of(cluster_id: uuid.UUID) -> tuple[uuid.UUID, ...]:

@@ -11,8 +11,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from migrations_app.checks.base import CONFIRMABLE
 from migrations_app.checks.registry import ids_of, renamed_checks
 from migrations_app.errors import NotFound
-from migrations_app.models.cluster import ClusterGroup
+from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.policy import GroupWaiver, Waiver
+from migrations_app.models.scan import FindingRow
 from migrations_app.queries import pagination
 from migrations_app.queries.fleet.groups import visible_groups
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
@@ -20,6 +21,9 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_or_of_all
 from migrations_app.readiness.waivers import WaiverRule
 
+WaiverReach = Literal["covers", "unknown", "nothing"]
+"""What a waiver does now: it covers a failure; nothing fails, and something is unknown, which no waiver covers; nothing
+fails."""
 WaiverState = Literal["active", "ended", "revoked"]
 STATES: tuple[WaiverState, ...] = ("active", "ended", "revoked")
 SOON_PERIOD = timedelta(days=14)
@@ -90,6 +94,17 @@ def waivers_over_cluster(cluster_id: uuid.UUID) -> Q:
     """Filter for waivers of that cluster, of its groups, or of all clusters."""
     in_group = Q(scope__group__in=_MEMBERS.objects.filter(cluster_id=cluster_id).values("clustergroup_id"))
     return Q(cluster=None, scope=None) | Q(cluster=cluster_id) | in_group
+
+
+def covers_now(cluster_id: uuid.UUID, *, check: str, hop: str) -> WaiverReach:
+    """Whether a waiver of the check for that hop, or for every hop if it is empty, covers anything of the newest scan
+    of the cluster."""
+    latest = Cluster.objects.filter(pk=cluster_id).values_list("latest", flat=True).first()
+    rows = FindingRow.objects.filter(content__snapshots=latest, check_id__in=ids_of(check))
+    statuses = set(rows.filter(Q(hop=hop) if hop else Q()).values_list("status", flat=True))
+    if "fail" in statuses or ("manual" in statuses and hop and check in CONFIRMABLE):
+        return "covers"
+    return "unknown" if "unknown" in statuses or latest is None else "nothing"
 
 
 def visible_waivers() -> Q:

@@ -87,6 +87,15 @@ class SkippedNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """A rollout that was made to roll another one back, in whatever state it is."""
+
+    id: uuid.UUID
+    state: str
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutDetail:
     """One rollout. `plan` is None while a draft is planned, and if planning failed. `picture` has its own time and may
     be old.
@@ -102,7 +111,7 @@ class RolloutDetail:
     picture: ClusterCounters | None
     before: ClusterCounters | None
     exports: tuple[Export, ...]
-    taken_back_by: tuple[uuid.UUID, ...]
+    rollbacks: tuple[Rollback, ...]
     skipped_nodes: tuple[SkippedNode, ...] = ()
 
     @property
@@ -150,7 +159,10 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
             for backup in row.backups.defer("sealed").order_by("pk")
         ),
         skipped_nodes=skipped_nodes(rollout_id) if row.started_at else (),
-        taken_back_by=tuple(row.rolled_back_by.order_by("made_at").values_list("pk", flat=True)),
+        rollbacks=tuple(
+            Rollback(id=pk, state=state, made_at=made_at)
+            for pk, state, made_at in row.rolled_back_by.order_by("made_at").values_list("pk", "state", "made_at")
+        ),
     )
 
 

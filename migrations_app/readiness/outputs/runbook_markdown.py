@@ -24,6 +24,7 @@ from migrations_app.readiness.outputs.wording import (
     settled_line,
     stage_title,
     upgrade_lines,
+    waived_lines,
 )
 from migrations_app.readiness.runbook.runbook import Runbook
 
@@ -72,7 +73,7 @@ def _hop(view: HopView) -> Iterator[str]:
     yield ""
     checks = f"; {settled_line(view.settled)}" if view.settled else ""
     yield f"- Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % of checks passed or waived{checks}"
-    yield from (f"- {text(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop)))
+    yield from (f"- {text(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop), *waived_lines(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"
     for values_view in view.values:

@@ -21,6 +21,7 @@ from migrations_app.readiness.outputs.wording import (
     settled_line,
     stage_title,
     upgrade_lines,
+    waived_lines,
 )
 from migrations_app.readiness.runbook.runbook import Runbook
 
@@ -53,7 +54,7 @@ def _hop(view: HopView) -> Iterator[str]:
     checks = f"{hop.done_percent} % of checks passed or waived"
     yield f"{view.at}. Hop {target.name} -> {plain(target.release)}  {verdict}  {checks}"
     yield f"   {plain(hop.next.safe)}. Next: {plain(hop.next.do)}"
-    yield from (f"   {plain(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop)))
+    yield from (f"   {plain(line)}" for line in (*upgrade_lines(target), *done_earlier_lines(hop), *waived_lines(hop)))
     for question in view.questions:
         yield f"   Not known{f', as at hop {question.earlier}' if question.earlier else ''}: {plain(question.summary)}"
         yield f"     keeps open: {question.checks}"

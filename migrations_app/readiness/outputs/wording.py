@@ -90,6 +90,11 @@ def done_earlier_lines(hop: RunbookHop) -> Iterator[str]:
         yield f"{heading}: {shortened(checks)}"
 
 
+def waived_lines(hop: RunbookHop) -> Iterator[str]:
+    """Yields a line for each failing check that is accepted, for which there is no step."""
+    yield from (f"Waived, so no step fixes it: {row.summary} [{row.check}]" for row in hop.waived)
+
+
 VERDICTS = {
     "ready": "ready",
     "ready_with_warnings": "ready with warnings",

@@ -47,6 +47,14 @@ class DoneEarlier(msgspec.Struct, frozen=True):
     seen_again: bool = False
 
 
+class WaivedCheck(msgspec.Struct, frozen=True):
+    """A failing check that a waiver accepts, so that no step fixes it; `summary` says who accepted it, until when and
+    why."""
+
+    check: str
+    summary: str
+
+
 class RunbookHop(msgspec.Struct, frozen=True, kw_only=True, rename={"path_hop": "lands"}):
     """One hop, its verdict now, and the work. `starts` is empty where the running release is not known; `steps` are the
     open findings, and a stage names those that belong to it."""
@@ -61,6 +69,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True, rename={"path_hop": 
     steps: tuple[Finding, ...]
     done_earlier: tuple[DoneEarlier, ...] = ()
     """Checks that an earlier hop of this plan fixes: their work is listed there, not in this hop."""
+    waived: tuple[WaivedCheck, ...] = ()
     asked_first: tuple[tuple[str, str], ...] | UnsetType = ()
     """Chart and id of each check that a Helm upgrade before the upgrade of the hop fixes. Never published."""
     values: tuple[ChartHop, ...] | UnsetType = ()
@@ -192,6 +201,7 @@ def _hop(
         ),
         steps=tuple(in_work_order(finding for finding in findings if finding.status in OPEN_STATUSES)),
         done_earlier=tuple(earlier_hops.done(judged)),
+        waived=tuple(WaivedCheck(finding.id, finding.summary) for finding in findings if finding.status == "waived"),
         asked_first=upgrades.asked_first if upgrades.start else (),
         values=values_walk.next_hop(upgrades.changed_values, start=start, target_release=hop.release),
     )

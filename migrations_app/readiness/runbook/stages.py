@@ -71,7 +71,8 @@ _NO_WORK_HERE = "no work in this upgrade; the next one lists what is left"
 
 
 class RunbookStage(msgspec.Struct, frozen=True, kw_only=True):
-    """`checks` are the ids of its open findings, blockers first; `settled` counts those that are not open.
+    """`checks` are the ids of its open findings, blockers first; `settled` counts those that are not open,
+    `waived` those of them that fail and are accepted.
 
     `commands` take the stage itself; `back` says how one goes back while it is being done, `back_commands` are lines of
     shell for it.
@@ -82,11 +83,17 @@ class RunbookStage(msgspec.Struct, frozen=True, kw_only=True):
     does: str
     checks: tuple[str, ...] = ()
     settled: int = 0
+    waived: int = 0
     commands: tuple[Remedy, ...] = ()
     back: str = ""
     back_commands: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     no_return: tuple[IrreversibleEffect, ...] = ()
+
+    @property
+    def passed(self) -> int:
+        """How many checks of the stage passed."""
+        return self.settled - self.waived
 
 
 def stages(
@@ -344,6 +351,7 @@ def _stage(
         does=does,
         checks=open_ids,
         settled=sum(finding.status in ("pass", "waived") for finding in findings),
+        waived=sum(finding.status == "waived" for finding in findings),
         back=back,
         no_return=(*no_return, *destroyed),
     )

@@ -204,9 +204,12 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
 
 
 def _check_hop(check: Check, hop: str) -> None:
-    """Raises InvalidInput for an unknown hop, and for no hop if the check is one that a person answers for each hop."""
+    """Raises InvalidInput for an unknown hop, one at which the check is not asked, and for no hop if the check is one
+    that a person answers for each hop."""
     if hop and hop not in every_hop():
         raise InvalidInput(f"there is no hop {hop[:20]!r}", where="hop", code="unknown_hop")
+    if hop and not check.applies(hop):
+        raise InvalidInput(f"this check is not asked at hop {hop}", where="hop", code="check_not_asked")
     if not hop and check.id in CONFIRMABLE:
         raise InvalidInput("name the hop: this check is confirmed for each hop", where="hop", code="hop_needed")
 

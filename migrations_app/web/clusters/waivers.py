@@ -15,13 +15,24 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.karpenter.hops import every_hop
 from migrations_app.queries.clusters.detail import ClusterHead, cluster_head
 from migrations_app.queries.fleet.groups import groups_of_cluster
-from migrations_app.queries.fleet.waivers import WaiverFilters, waiver_of, waiver_page
+from migrations_app.queries.fleet.waivers import WaiverFilters, covers_now, waiver_of, waiver_page
 from migrations_app.texts import text as _
 from migrations_app.use_cases.scans import waivers as waiving
 from migrations_app.use_cases.scans.waivers import WaiverRequest
 from migrations_app.web.access import person_of, require_right, uuid_in
 
 DEFAULT_DURATION = timedelta(days=90)
+_UNCOVERED: dict[str, str] = {
+    "unknown": _(
+        "The waiver is stored, but waives nothing in {cluster} now: {check} is unknown there, and unknown results "
+        "cannot be waived. Make it readable and scan again."
+    ),
+    "nothing": _(
+        "The waiver is stored, but waives nothing in {cluster} now: {check} does not fail there at {hop}. It accepts a "
+        "failure that comes before its end; revoke it if that is not meant."
+    ),
+}
+"""What is said of a waiver that covers nothing."""
 
 
 class WaiveForm(forms.Form):
@@ -73,7 +84,7 @@ def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = WaiveForm(request.POST or None, initial=default_waiver(request))
     _offer_groups(form, cluster_id)
     if request.method == "POST" and form.is_valid() and _waive(request, head, form=form):
-        messages.success(request, _("The check is waived. It stays in sight, and fails again when the waiver ends."))
+        _tell_reach(request, head, form=form)
         return redirect("cluster", cluster_id)
     context = {"section": "fleet", "head": head, "form": form}
     return render(request, "waivers/form.html", context, status=422 if form.errors else 200)
@@ -119,6 +130,16 @@ def default_waiver(request: HttpRequest) -> dict[str, Any]:
         "owner": request.user.get_username(),
         "ends_on": (timezone.now() + DEFAULT_DURATION).date().isoformat(),
     }
+
+
+def _tell_reach(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> None:
+    """Adds the message with what the new waiver does now: it may cover nothing yet, or nothing that can be waived."""
+    check, hop = form.cleaned_data["check"], form.cleaned_data["hop"]
+    reach = covers_now(head.id, check=check, hop=hop)
+    if reach == "covers":
+        messages.success(request, _("The check is waived. It stays in sight, and fails again when the waiver ends."))
+    else:
+        messages.warning(request, _UNCOVERED[reach].format(check=check, cluster=head.name, hop=hop or _("any hop")))
 
 
 def _waive(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool:

@@ -171,6 +171,7 @@ def _channels_page(request: HttpRequest, form: ChannelForm, *, secret: str = "")
     except InvalidInput:
         page = delivery_page(ask, limit=MAX_DELIVERIES)
     context = {
+        "now": timezone.now(),
         "section": "settings",
         "form": form,
         "secret": secret,

@@ -33,6 +33,7 @@ def test_who_answers_and_who_is_the_same(admin, shop):
         "state": "other", "kube_system_uid": "uid-1", "ca_digest": "c", "error": "", "other_uid": "uid-2",
         "other_ca_digest": "d", "since": None, "hidden": 0,
         "registrations": [{"id": str(again), "name": "again", "same_ca": True}],
+        "same_address": [], "same_address_hidden": 0,
     }  # fmt: skip
 
 
@@ -55,3 +56,11 @@ def test_what_is_refused(admin, shop, body, status, code):
     told = put(admin, shop, **body)
     assert (told.status_code, told.json()["code"]) == (status, code)
     assert Cluster.objects.get(pk=shop).kube_system_uid == "uid-1"
+
+
+def test_the_same_address_is_named_in_the_answer_to_a_registration(admin, ada):
+    first = a_cluster(name="first", source="in_cluster")
+    told = admin("POST", "clusters", {"name": "second", "source": "in_cluster"})
+    assert (told.status_code, told.json()["identity"]["same_address"]) == (
+        201, [{"id": str(first.pk), "name": "first"}],
+    )  # fmt: skip

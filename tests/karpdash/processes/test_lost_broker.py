@@ -12,6 +12,7 @@ from celery.concurrency.solo import TaskPool
 from celery.utils.imports import symbol_by_name
 from celery.worker.consumer import Consumer as CeleryConsumer
 from kombu import Connection, Exchange, Producer, Queue
+from kombu.exceptions import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from karpdash.celery import app
@@ -135,3 +136,26 @@ def test_a_message_that_cannot_be_acknowledged_takes_no_slot(end: str) -> None:
             assert queue.channel.qos.can_consume()
     finally:
         server.stop()
+
+
+def test_sending_to_a_broker_that_is_there_and_does_not_answer_ends(broker):
+    """A request that enqueued a scan hung while the broker was frozen; now the row waits for the sweep (R05)."""
+    ended: list[type[BaseException]] = []
+
+    def send(connection: Connection) -> None:
+        try:
+            with connection._reraise_as_library_errors():
+                Producer(connection).publish({}, routing_key=QUEUE.name, declare=[QUEUE])
+        except OperationalError as error:
+            ended.append(type(error))
+
+    with app.connection_for_write(broker.url) as connection:
+        connection.ensure_connection()
+        connection.default_channel.client.ping()
+        broker.child.pause()
+        sending = threading.Thread(target=send, args=(connection,), daemon=True)
+        sending.start()
+        sending.join(30)
+        broker.child.resume()
+        sending.join(30)
+    assert ended == [OperationalError]

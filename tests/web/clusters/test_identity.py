@@ -78,3 +78,19 @@ def test_snapshots_of_the_cluster_before_are_marked_and_not_compared(ada):
     assert ("the cluster before" in text(answer), b"changes?before=" in answer.content) == (True, False)
     url = f"/clusters/{row.pk}/changes?before={old.pk}&after={new.pk}"
     assert "These two show different clusters" in text(ada.get(url, follow=True))
+
+
+def test_an_address_that_is_registered_already_is_said_before_any_scan(ada):
+    """Without the uid of kube-system nothing told that a cluster was registered twice."""
+    at = {"server": "https://shop.example", "kube_system_uid": ""}
+    first = a_cluster(name="shop", source="kubeconfig", server="https://shop.example")
+    again = a_cluster(name="again", source="eks", server="https://shop.example")
+    a_cluster(name="agent", source="agent", server="https://shop.example")
+    a_cluster(name="other", source="kubeconfig", server="https://shop.example/k8s/1")
+    words = "The address of this API server is registered more than once."
+    assert f"{words} again . Whether it is the same cluster" in page(ada, first)
+    assert f"{words} shop . Whether" in page(ada, again)
+    one, two = shop("one", **at | {"kube_system_uid": "uid-1"}), shop("two", **at | {"kube_system_uid": "uid-2"})
+    assert f"{words} again , shop ." in page(ada, one), "of a known other uid nothing is said"
+    Cluster.objects.exclude(pk__in=(one.pk, two.pk)).delete()
+    assert words not in page(ada, one)

@@ -213,3 +213,18 @@ def test_values_that_are_not_known_say_why(ada, shop):
     cluster = msgspec.structs.replace(a_report().cluster, installed=installed)
     a_snapshot(shop, a_report(cluster=cluster))
     assert "secrets: forbidden" in text(plan_of(ada, shop))
+
+
+def test_a_waived_check_is_named_and_not_counted_as_passed(ada, shop):
+    """No step fixes what is waived: who carries the runbook out is to know."""
+    phase = {"hop": "0.32", "phase": "iam"}
+    waived = a_finding(
+        "controller_permitted", status="waived", summary="1 permission (accepted by ada: known)", **phase
+    )
+    open_, passed = a_finding("node_roles_may_join", **phase), a_finding("aws_read", status="pass", **phase)
+    a_snapshot(shop, a_report(checks=[waived, open_, passed]))
+    words = text(plan_of(ada, shop))
+    assert "Waived 1 accepted failures: no step fixes them 1 permission (accepted by ada: known)" in words
+    assert "IAM · 1 check passed · 1 waived" in words
+    line = "Waived, so no step fixes it: 1 permission (accepted by ada: known)"
+    assert line in plan_of(ada, shop, "?download=hop").content.decode().replace("\\", "")

@@ -65,6 +65,31 @@ def test_a_waiver_of_one_hop_names_it_in_the_list(ada, shop):
     assert link_to(ada.get(f"/clusters/{shop.pk}/"), BLOCKER), "it fails at another hop"
 
 
+def said_of_waiver(client, shop, check, **told):
+    answer = waive(client, shop, check, **told)
+    return text(client.get(answer.url)).partition(" Close ")[0]
+
+
+def test_a_waiver_that_covers_nothing_is_not_called_waived(ada, shop):
+    a_snapshot(shop, a_report("shop", checks=(a_finding(BLOCKER), a_finding(WARNING, status="unknown"))))
+    assert "The check is waived." in said_of_waiver(ada, shop, BLOCKER)
+    told = said_of_waiver(ada, shop, BLOCKER, hop="1.0")
+    words = ("waives nothing in shop now", "does not fail there at 1.0", "The check is waived")
+    assert [part in told for part in words] == [True, True, False]
+    told = said_of_waiver(ada, shop, WARNING)
+    assert (f"{WARNING} is unknown there" in told, "The check is waived" in told) == (True, False)
+
+
+def test_a_cluster_that_was_never_scanned_fails_nothing_that_could_be_waived(ada):
+    assert f"{BLOCKER} is unknown there" in said_of_waiver(ada, a_cluster("new"), BLOCKER)
+
+
+def test_a_check_is_waived_only_for_hops_at_which_it_is_asked(ada, shop):
+    refused = waive(ada, shop, "alpha_crds_outlive_chart", hop="1.14")
+    words = "This check is not asked at hop 1.14."
+    assert (refused.status_code, words in text(refused), Waiver.objects.count()) == (422, True, 0)
+
+
 def test_ann_waives_warnings_only(ann, shop):
     page = ann.get(f"/clusters/{shop.pk}/")
     assert (link_to(page, BLOCKER), link_to(page, WARNING)) == (False, True)

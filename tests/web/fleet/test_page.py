@@ -236,8 +236,8 @@ def test_the_page_costs_the_same_for_one_and_for_many(ada, django_assert_num_que
             scanned(f"c{size}-{index}")
         # session, user, one-time password, counts, rows with labels and groups, environments, waivers, blocked
         # clusters, results out of date, days, rollouts of the rows, labels, places, groups, saved views, fleet scan,
-        # kill switch, rollouts in progress; and once, the blockers of snapshots that were not read before
-        for queries in (21, 20):
+        # kill switch, rollouts in progress, heartbeats; and once, the blockers of snapshots that were not read before
+        for queries in (22, 21):
             with django_assert_num_queries(queries):
                 assert ada.get("/").status_code == 200
 
@@ -366,3 +366,13 @@ def test_chosen_clusters_are_scanned(ada, woken):
 
 def test_who_may_not_scan_cannot_scan_the_chosen(ben):
     assert ben.post("/fleet/scan-chosen", {"cluster": [str(scanned("shop").pk)]}).status_code == 403
+
+
+def test_a_data_source_that_was_not_read_has_the_name_of_the_other_pages(ada):
+    told = "crds could not be read: forbidden (the scanner may not list customresourcedefinitions)"
+    unread = a_finding("crds_served", status="unknown", summary=told)
+    strange = a_finding("crds_installed", status="unknown", summary="something could not be read: no idea")
+    a_snapshot(a_cluster("dark"), a_report("dark", checks=(unread, strange)))
+    words = text(ada.get("/"))
+    assert "Karpenter CRDs could not be read: forbidden (the scanner may not list" in words
+    assert ("something could not be read: no idea" in words, " crds could" in words) == (True, False)

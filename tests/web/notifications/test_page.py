@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
@@ -124,6 +125,35 @@ def test_a_delivery_is_shown_with_its_tries_and_sent_again(ada, told, django_cap
     with django_capture_on_commit_callbacks(execute=True):
         ada.post(reverse("delivery-resend", args=[Delivery.objects.get().pk]))
     assert (Delivery.objects.get().state, told) == ("waiting", [the_only()])
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("sink_503", "The receiver answered 503: read its log."),
+        ("sink_401", "The receiver answered 401: it did not accept the key or the address: enter them again."),
+        ("sink_302", "The receiver answered 302."),
+        ("address_refused", "KARPDASH_ALLOWED_NETWORKS"),
+        ("unreachable", "No connection to the receiver"),
+        ("tls_refused", "The certificate of the receiver was not accepted"),
+    ],
+)
+def test_a_failed_delivery_says_why_and_what_comes_next(ada, code, said):
+    """A code inside a folded list of tries told nobody what to do."""
+    add(ada)
+    publish_event("scan.failed", "shop")
+    route_events(timezone.now())
+    tried = [{"at": timezone.now().isoformat(), "code": code}]
+    rows = Delivery.objects.all()
+    rows.update(attempts=1, last_error=code, log=tried, next_at=timezone.now() + timedelta(hours=2, minutes=5))
+    words = text(ada.get(PAGE))
+    assert [part in words for part in ("Scans fail", said, "The next try is in 2 hours")] == [True] * 3
+    rows.update(next_at=timezone.now() - timedelta(minutes=5))
+    assert "The next try is due." in text(ada.get(PAGE))
+    rows.update(state="failed")
+    assert "It is not tried again by itself: send it again once the receiver is back." in text(ada.get(PAGE))
+    rows.update(state="sent")
+    assert said not in text(ada.get(PAGE))
 
 
 def test_the_log_goes_on_on_the_next_page(ada):

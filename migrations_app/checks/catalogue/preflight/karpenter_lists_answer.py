@@ -52,8 +52,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         kind = LISTS[failed_list.part]
         row = Evidence(kind=kind.kind, name=_listed(kind), path="list", seen=failed_list.told, wanted="a list")
         yield row.with_data(why=failed_list.why)
-    if unclear := not_tried(parts):
-        yield Unknown(f"cannot tell whether these lists answer: {', '.join(unclear)}")
+    if unclear := ", ".join(f"{_listed(LISTS[name])} ({why})" for name, why in not_tried(parts).items()):
+        yield Unknown(f"cannot tell whether these lists answer: {unclear}")
 
 
 def _listed(kind: Kind) -> str:

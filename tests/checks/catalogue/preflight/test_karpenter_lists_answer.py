@@ -62,7 +62,7 @@ def test_every_failure_of_the_server_counts(why):
 
 @pytest.mark.parametrize("why", ["forbidden", "unauthorized", "not_asked", "too_large", "scan_too_large"])
 def test_a_list_not_tried_to_its_end_leaves_it_unknown(why):  # R15
-    expected = f"cannot tell whether these lists answer: nodeclaims ({why})"
+    expected = f"cannot tell whether these lists answer: nodeclaims.karpenter.sh ({why})"
     assert failing("nodeclaims", why) == ("unknown", expected, ())
 
 
