@@ -192,16 +192,6 @@ def finding_words(finding: Finding) -> str:
     return _unread_words(finding) or finding.summary or finding.title
 
 
-@register.filter
-def summary_words(summary: str) -> str:
-    """Returns a stored summary with the name that pages have for a data source that was not read; rows of the fleet
-    hold no more of a finding than its summary."""
-    part, unread, why = summary.partition(" could not be read: ")
-    if not unread or part not in wording.PARTS:
-        return summary
-    return _("{part} could not be read: {why}").format(part=wording.PARTS[part], why=why)
-
-
 def _unread_words(finding: Finding) -> str:
     """Returns which data source keeps the finding unknown, and why; empty for any other cause."""
     cause, reason = cause_of(finding), finding.reason

@@ -12,8 +12,6 @@ ALLOWED = {
     "migrations_app/execution/proof.py: 'dry run' in result.message.lower().replace('dryrun', 'dry run')"
     ".replace('-', ' ')": SERVERS,
     "migrations_app/use_cases/rollouts/journal.py: work.row.waits_for != text": "writes only a new one",
-    "migrations_app/templatetags/readiness_tags.py: summary.partition(' could not be read: ')": "for show: a row has "
-    "no reason, and a sentence that is not known stays as it is",
     "karpdash/processes/up.py: str(error).strip().partition('\\n')": "shows the first line of what a database says",
 }
 """Each place that may, with why; one that is gone has to go from here as well."""

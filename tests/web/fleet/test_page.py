@@ -366,13 +366,3 @@ def test_chosen_clusters_are_scanned(ada, woken):
 
 def test_who_may_not_scan_cannot_scan_the_chosen(ben):
     assert ben.post("/fleet/scan-chosen", {"cluster": [str(scanned("shop").pk)]}).status_code == 403
-
-
-def test_a_data_source_that_was_not_read_has_the_name_of_the_other_pages(ada):
-    told = "crds could not be read: forbidden (the scanner may not list customresourcedefinitions)"
-    unread = a_finding("crds_served", status="unknown", summary=told)
-    strange = a_finding("crds_installed", status="unknown", summary="something could not be read: no idea")
-    a_snapshot(a_cluster("dark"), a_report("dark", checks=(unread, strange)))
-    words = text(ada.get("/"))
-    assert "Karpenter CRDs could not be read: forbidden (the scanner may not list" in words
-    assert ("something could not be read: no idea" in words, " crds could" in words) == (True, False)
