@@ -4,7 +4,7 @@ from typing import Final
 
 from django import template
 
-from migrations_app.queries.worker_health import queues_without_worker
+from migrations_app.queries.worker_health import queues_silent_for_a_minute
 from migrations_app.texts import text as _
 
 register = template.Library()
@@ -19,7 +19,7 @@ _CONSEQUENCES: Final[dict[str, str]] = {
 def unserved(work: str, *queues: str) -> dict[str, object]:
     """Returns the queues without a live worker, what does not happen meanwhile, and the commands that help. `work` is
     the queue that the consequence is named after."""
-    missing = [queue for queue in queues_without_worker() if queue in queues]
+    missing = [queue for queue in queues_silent_for_a_minute() if queue in queues]
     return {
         "missing": missing,
         "consequence": _CONSEQUENCES[work],

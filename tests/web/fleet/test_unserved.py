@@ -1,15 +1,23 @@
 """Pages that wait for workers say so if no worker has been heard of, and which command starts one."""
 
+import time
+
 import pytest
 from django.db.models.functions import Now
 
 from migrations_app.models.monitoring import ProcessHeartbeat
+from migrations_app.queries import worker_health
 from tests.builders.rollouts import a_rollout
 from tests.builders.rows import a_cluster, a_snapshot
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
 SILENT = "No worker has been heard of for a minute"
+
+
+@pytest.fixture(autouse=True)
+def _started_long_ago(monkeypatch):
+    monkeypatch.setattr(worker_health, "STARTED", float("-inf"))
 
 
 def heard_of(*queues):
@@ -48,3 +56,12 @@ def test_notifications_say_that_none_is_sent(ada):
     assert f"{SILENT}: upkeep, beat. No notification is sent." in text(ada.get("/settings/notifications"))
     heard_of("upkeep", "beat")
     assert SILENT not in text(ada.get("/settings/notifications"))
+
+
+def test_nothing_is_said_in_the_first_minute(ada, monkeypatch):
+    """It was said for the first seconds of `karpdash up`, whose workers start beside the pages."""
+    a_snapshot(a_cluster("shop"))
+    monkeypatch.setattr(worker_health, "STARTED", time.monotonic() - 50)
+    assert SILENT not in text(ada.get("/"))
+    monkeypatch.setattr(worker_health, "STARTED", time.monotonic() - 61)
+    assert SILENT in text(ada.get("/"))
