@@ -1,5 +1,6 @@
 """The answer to a request that an exception ended: a database that does not answer is not a bug."""
 
+import sqlite3
 import sys
 
 from django.db import InterfaceError, OperationalError
@@ -23,9 +24,12 @@ def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def _of_database(error: BaseException | None) -> bool:
+    """Whether the database did not answer, here or before that error. SQLite's driver reports wrong SQL, such as a
+    missing table, by the same class and a code of its own; that is a bug.
+    """
     while error is not None and not isinstance(error, OperationalError | InterfaceError):
         error = error.__cause__ or error.__context__
-    return error is not None
+    return error is not None and getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
 
 
 def _unavailable(request: HttpRequest) -> HttpResponse:

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.exceptions import SessionInterrupted
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 from tests.web.pages import text
 
@@ -31,6 +31,15 @@ def test_a_database_that_does_not_answer_is_no_bug(broken, error):
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert [part in words for part in (AWAY, "Reload this page in a moment.", "/readyz", BUG)] == [True] * 3 + [False]
     assert "What you sent may not be stored" in text(broken(error, "post"))
+
+
+@pytest.mark.django_db
+def test_wrong_sql_is_a_bug(broken):
+    """SQLite's driver raises OperationalError for it, as for a locked file."""
+    with pytest.raises(DatabaseError) as caught, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM no_such_table")
+    answer = broken(caught.value)
+    assert (answer.status_code, BUG in text(answer)) == (500, True)
 
 
 def test_anything_else_still_is(broken):
