@@ -86,6 +86,8 @@ class ClusterCounters(ActionValue, frozen=True):
     """The first Pending pods, as namespace/name."""
     blocked: tuple[BlockedEviction, ...] = ()
     leaving: tuple[LeavingPods, ...] = ()
+    held_unread: bool = False
+    """Whether pods of the nodes to drain, or budgets, could not be read: `blocked` and `leaving` may lack some."""
     standing: tuple[str, ...] = ()
     """The gate's objects that still exist, as `ObjectTarget.display_name`."""
     nodes: tuple[NodeMark, ...] = ()
@@ -97,6 +99,11 @@ class ClusterCounters(ActionValue, frozen=True):
     """The delivery, where the gate asks for it; None where it does not, or it could not be read."""
     workload: WorkloadProgress | None = None
     """The workload, where the gate asks for it; None where it does not, or it could not be read."""
+
+    @property
+    def held_pods(self) -> int | None:
+        """How many evictions are blocked, up to the limit of `blocked`; None if not all that decides it was read."""
+        return None if self.legacy_nodes is None or self.held_unread else len(self.blocked)
 
 
 class GateDecision(ActionValue, frozen=True):

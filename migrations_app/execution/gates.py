@@ -25,7 +25,7 @@ from migrations_app.actions.states import GATE, Position, about_one_node, batch_
 from migrations_app.clients.kubernetes.api import Resource, Writer
 from migrations_app.errors import NotServed
 from migrations_app.execution.controller_status import controller_status
-from migrations_app.execution.held_pods import WatchedPod, blocked_evictions, decode_pod, pods_by_node
+from migrations_app.execution.held_pods import WatchedPod, blocked_evictions, decode_pod, pods_by_node, tight_budgets
 from migrations_app.execution.interface import Execution, RolloutHalted
 from migrations_app.execution.listing import counted
 from migrations_app.execution.served_lists import list_answers
@@ -125,7 +125,9 @@ def cluster_counters(
     pending = counted(writer, Resource("", "v1", "pods", field_selector=PENDING), read=decode_pod)
     claims = _claims(writer)
     marks = _marks(nodes or [])
-    on_nodes = pods_by_node(writer, _to_drain(nodes or [], gate))
+    to_drain = _to_drain(nodes or [], gate)
+    on_nodes = pods_by_node(writer, to_drain)
+    tight = tight_budgets(writer) if on_nodes else []
     return ClusterCounters(
         taken_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         all_nodes=None if nodes is None else len(nodes),
@@ -138,7 +140,8 @@ def cluster_counters(
         unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
         draining_nodes=None if nodes is None else sum(node.drains for node in nodes),
         pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MAX_NAMED]),
-        blocked=tuple(islice(blocked_evictions(writer, on_nodes, now=now, running=running), MAX_BLOCKED)),
+        blocked=tuple(islice(blocked_evictions(on_nodes, tight or [], now=now, running=running), MAX_BLOCKED)),
+        held_unread=tight is None or len(on_nodes) < len(to_drain),
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
         standing=tuple(target.display_name for target in (gate.gone if gate else ()) if _exists(writer, target)),
         controller=controller_status(writer, gate.controller) if gate and gate.controller else None,

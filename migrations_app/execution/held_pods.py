@@ -49,22 +49,25 @@ class _BudgetSpec(Projection, frozen=True):
     selector: LabelSelector | None = None
 
 
-class _Budget(NamedObject, frozen=True):
+class WatchedBudget(NamedObject, frozen=True):
+    """The fields of a PodDisruptionBudget that the counters need."""
+
     spec: _BudgetSpec = _BudgetSpec()
     status: _BudgetStatus | None = None
 
 
-decode_pod, _decode_budget = msgspec.json.Decoder(WatchedPod).decode, msgspec.json.Decoder(_Budget).decode
+decode_pod, _decode_budget = msgspec.json.Decoder(WatchedPod).decode, msgspec.json.Decoder(WatchedBudget).decode
 
 
 def pods_by_node(writer: Writer, names: list[str]) -> dict[str, list[WatchedPod]]:
-    """The pods on these nodes that are rescheduled when their node goes, by node."""
+    """The pods on these nodes that are rescheduled when their node goes, by node, without nodes whose pods could not be
+    read.
+    """
     by_node = {}
     for name in names:
-        pods = (
-            counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), read=decode_pod) or []
-        )
-        by_node[name] = [pod for pod in pods if not _stays(pod)]
+        pods = counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), read=decode_pod)
+        if pods is not None:
+            by_node[name] = [pod for pod in pods if not _stays(pod)]
     return by_node
 
 
@@ -83,12 +86,11 @@ def _stays(pod: WatchedPod) -> bool:
 
 
 def blocked_evictions(
-    writer: Writer, on_nodes: Mapping[str, list[WatchedPod]], *, now: datetime, running: Release | None
+    on_nodes: Mapping[str, list[WatchedPod]], tight: list[WatchedBudget], *, now: datetime, running: Release | None
 ) -> Iterator[BlockedEviction]:
-    """Those of the pods whose eviction an annotation or an exhausted PodDisruptionBudget blocks now. `running`: the
-    release of the controller, since only newer ones protect for a time.
+    """Those of the pods whose eviction an annotation or one of the exhausted budgets blocks now. `running`: the release
+    of the controller, since only newer ones protect for a time.
     """
-    tight = _tight_budgets(writer) if on_nodes else []
     for name, pods in on_nodes.items():
         for pod in pods:
             marks = ((f"annotation {mark}", "") for mark in pod.protected_by(now=now, running=running))
@@ -98,22 +100,22 @@ def blocked_evictions(
             )
 
 
-def _holding(pod: WatchedPod, tight: "list[_Budget]") -> Iterator[tuple[str, str]]:
+def _holding(pod: WatchedPod, tight: list[WatchedBudget]) -> Iterator[tuple[str, str]]:
     """Text of each budget that blocks the eviction of the pod, and the budget as namespace/name."""
     for budget in tight:
         if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
             yield f"budget {budget.name}", f"{budget.namespace}/{budget.name}"
 
 
-def _tight_budgets(writer: Writer) -> list[_Budget]:
-    for version in ("v1", "v1beta1"):
-        budgets = counted(writer, Resource("policy", version, "poddisruptionbudgets"), read=_decode_budget)
-        if budgets:
-            return [
-                budget for budget in budgets if budget.status is not None and budget.status.disruptions_allowed <= 0
-            ]
-    return []
+def tight_budgets(writer: Writer) -> list[WatchedBudget] | None:
+    """The exhausted PodDisruptionBudgets; None if they could not be read."""
+    versions = [Resource("policy", version, "poddisruptionbudgets") for version in ("v1", "v1beta1")]
+    lists = [counted(writer, resource, read=_decode_budget) for resource in versions]
+    budgets = next(filter(None, lists), None if None in lists else [])
+    if budgets is None:
+        return None
+    return [budget for budget in budgets if budget.status is not None and budget.status.disruptions_allowed <= 0]
 
 
-def _selected(budget: _Budget, pod_labels: Strings) -> bool:
+def _selected(budget: WatchedBudget, pod_labels: Strings) -> bool:
     return selects(budget.spec.selector, pod_labels)

@@ -272,7 +272,7 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
             taken_at=now,
             ready_nodes=counters.ready_nodes,
             pending_pods=counters.pending_pods,
-            held_pods=None if counters.legacy_nodes is None else len(counters.blocked),
+            held_pods=counters.held_pods,
             pending_limit=pending_limit,
         )
         last = RolloutSample.objects.filter(rollout=work.row).order_by("-pk").values_list("taken_at", flat=True).first()

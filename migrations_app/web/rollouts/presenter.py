@@ -172,7 +172,6 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
     if now is None:
         return ()
     more = _more(now.pending_pods, before.pending_pods)
-    blocked_pods = None if now.legacy_nodes is None else len(now.blocked)
     return (
         Counter(word=_("legacy nodes"), value=now.legacy_nodes, was=before.legacy_nodes),
         Counter(word=_("legacy objects"), value=now.legacy_objects, was=before.legacy_objects),
@@ -180,7 +179,7 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
         Counter(word=_("Ready nodes"), value=now.ready_nodes, was=before.ready_nodes),
         Counter(word=_("Pending pods"), value=now.pending_pods, was=before.pending_pods, bad=more),
         Counter(word=_("claims without a Ready node"), value=now.unready_claims, was=before.unready_claims),
-        Counter(word=_("pods held back"), value=blocked_pods, at_least=len(now.blocked) >= gates.MAX_BLOCKED),
+        Counter(word=_("pods held back"), value=now.held_pods, at_least=len(now.blocked) >= gates.MAX_BLOCKED),
     )
 
 

@@ -12,6 +12,7 @@ from migrations_app.execution.gates import cluster_counters
 from migrations_app.karpenter.versions import release
 from migrations_app.use_cases.runtime.connections import connect_writer
 from tests.use_cases.rollouts.building import advanced, deleting, ended, node, rollout
+from tests.use_cases.rollouts.concurrent_changes import reconnected
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 OLD = {"metadata": {"labels": {"karpenter.sh/provisioner-name": "web"}, "finalizers": ["karpenter.sh/termination"]}}
@@ -90,6 +91,21 @@ def test_a_budget_that_keeps_a_drain_from_beginning_is_named(server, cluster):  
     )
     target = ObjectTarget("", "v1", "nodes", "Node", "node-2")
     assert counted(cluster, Gate(gone=(target,))).blocked == (held("only", "node-2", "budget tight", "default/tight"),)
+
+
+@pytest.mark.parametrize(("hidden", "told"), [("pods", 0), ("poddisruptionbudgets", 1)])
+def test_what_could_not_be_read_is_not_taken_for_nothing(server, cluster, proxy, hidden, told):  # R23
+    old_node(server, "node-1")
+    pod(server, "marked", on="node-1", annotations=MARK)
+    server.admin.delete("/api/v1/nodes/node-1")
+    everything = {"apiGroups": ["", "policy"], "resources": ["nodes", "pods", "poddisruptionbudgets"]}
+    whole = counted(cluster, Gate())
+    assert (whole.held_pods, whole.held_unread) == (1, False)
+    listed = [name for name in everything["resources"] if name != hidden]
+    user = server.make_user(f"without-{hidden}", [everything | {"resources": listed, "verbs": ["list"]}])
+    reconnected(cluster, proxy.kubeconfig(user).encode())
+    part = counted(cluster, Gate())
+    assert (part.legacy_nodes, len(part.blocked), part.held_pods, part.held_unread) == (1, told, None, True)
 
 
 def test_the_run_names_what_it_waits_for(server, cluster, complaints):  # R23, R24

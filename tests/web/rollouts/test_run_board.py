@@ -247,3 +247,10 @@ def test_who_can_approve_is_told_to_the_author(ada, shop):
 def test_nobody_who_can_approve_is_said(ada, shop):
     row = a_rollout(shop, remove(), state="awaiting_approval", author=User.objects.get(username="ada"))
     assert "Nobody else may approve plans of this cluster." in text(ada.get(f"/rollouts/{row.pk}/"))
+
+
+@pytest.mark.parametrize("lacks", [False, True])
+def test_pods_that_could_not_be_read_are_not_counted_as_free(ada, shop, lacks):
+    row = a_rollout(shop, state="running", picture=a_picture(held_unread=lacks))
+    words = text(ada.get(f"/rollouts/{row.pk}/"))
+    assert ("more may be held back" in words, "not counted" in words) == (lacks, lacks)
